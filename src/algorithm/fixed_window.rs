@@ -1,0 +1,80 @@
+//! Fixed window: a count that starts anew with every window. Windows are aligned
+//! to whole multiples of their length on the service's clock.
+//!
+//! `idle_at` is the end of the window, `data` the count.
+
+use super::{Change, NEVER, Runs, SKEW_NS, State, Verdict};
+use crate::rule::Limit;
+
+/// A fixed window's limit.
+#[derive(Clone, Debug)]
+pub(crate) struct FixedWindow {
+    limit: u64,
+    window: u64,
+}
+
+impl FixedWindow {
+    pub fn new(limit: &Limit) -> FixedWindow {
+        FixedWindow {
+            limit: limit.limit,
+            window: limit.window_ns.max(1),
+        }
+    }
+
+    #[inline]
+    pub fn decide(&self, state: State, _log: &impl Runs, now: u64, cost: u64) -> Verdict {
+        let (window, stepped_back) = self.read(state, now);
+        let left = self.limit.saturating_sub(window.data);
+        let wait = window.idle_at - now;
+        if cost <= left {
+            return Verdict {
+                allowed: true,
+                remaining: left - cost,
+                retry_ns: 0,
+                reset_ns: wait,
+                stepped_back,
+                change: Change::Set(State {
+                    data: window.data + cost,
+                    ..window
+                }),
+            };
+        }
+        Verdict {
+            allowed: false,
+            remaining: left,
+            retry_ns: if cost > self.limit { NEVER } else { wait },
+            reset_ns: if window.data == 0 { 0 } else { wait },
+            stepped_back,
+            change: if stepped_back {
+                Change::Set(window)
+            } else {
+                Change::Keep
+            },
+        }
+    }
+
+    /// The window that counts at `now`, and whether the one stored begins after it.
+    #[inline]
+    fn read(&self, state: State, now: u64) -> (State, bool) {
+        let end = |time: u64| time - time % self.window + self.window;
+        if state.idle_at <= now {
+            (
+                State {
+                    idle_at: end(now),
+                    data: 0,
+                },
+                false,
+            )
+        } else if state.idle_at - now > self.window + SKEW_NS {
+            (
+                State {
+                    idle_at: end(now),
+                    data: state.data,
+                },
+                true,
+            )
+        } else {
+            (state, false)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! How a limit counts: one file an algorithm, each a pure function of a counter,
+//! the time and a cost.
+//!
+//! An algorithm never sees a lock, a clock or a table. It is given the counter as
+//! it stands and says what the answer is and how the counter changes; whoever
+//! calls it must store the change as one step, or ask again. All arithmetic is on
+//! integers and exact. A counter may hold any bits (another process may have
+//! written them): the answer is then wrong, but there is no panic and no overflow.
+//!
+//! A new algorithm is a file here and a line in [`algorithms!`].
+
+mod fixed_window;
+mod sliding_counter;
+mod sliding_log;
+mod token_bucket;
+
+pub(crate) use sliding_log::{Edit, Run, Runs};
+
+use crate::rule::{Limit, MAX_LIMIT};
+
+/// The wait for a cost that can never pass.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// By how much the clocks of two cores may differ. A counter that lies further in
+/// the future than any clock reading could have put it shows that the clock was
+/// set back; it is then moved to the present, so that nobody is locked out for as
+/// long as the step was.
+const SKEW_NS: u64 = 100_000;
+
+/// A counter as the table stores it. All zero is a new one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    /// The instant from which the counter cannot be told from a new one.
+    pub idle_at: u64,
+    /// What the algorithm keeps beside it.
+    pub data: u64,
+}
+
+/// What a check comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// Whether the cost fits.
+    pub allowed: bool,
+    /// What is left after this check, in whole units.
+    pub remaining: u64,
+    /// How long to wait until the cost fits: 0 when allowed, or [`NEVER`].
+    pub retry_ns: u64,
+    /// How long until the counter is as good as new.
+    pub reset_ns: u64,
+    /// Whether the counter lay in the future: the clock was set back.
+    pub stepped_back: bool,
+    /// What to store.
+    pub change: Change,
+}
+
+/// How a check changes its counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Not at all, as nearly every refusal.
+    Keep,
+    /// The counter becomes this.
+    Set(State),
+    /// The log is edited, and becomes idle at the instant given.
+    Log(u64, Edit),
+}
+
+/// Writes the list of algorithms out as an enum of their names and one of their
+/// prepared forms, so that a check dispatches without a pointer.
+macro_rules! algorithms {
+    ($($(#[$doc:meta])* $Name:ident: $text:literal, up to $max:expr, in $module:ident;)*) => {
+        /// How a limit counts.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Algorithm {
+            $($(#[$doc])* $Name,)*
+        }
+
+        impl Algorithm {
+            /// All of them, in the order in which messages list them.
+            pub const ALL: [Algorithm; [$($text),*].len()] = [$(Algorithm::$Name),*];
+
+            /// Its name in the text of a rule.
+            pub fn name(self) -> &'static str {
+                match self { $(Algorithm::$Name => $text,)* }
+            }
+
+            /// The largest limit that it can count.
+            pub fn max_limit(self) -> u64 {
+                match self { $(Algorithm::$Name => $max,)* }
+            }
+        }
+
+        /// A limit made ready to count: whatever can be computed beforehand is.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Counter {
+            $($Name($module::$Name),)*
+        }
+
+        impl Counter {
+            pub fn new(limit: &Limit) -> Counter {
+                match limit.algorithm {
+                    $(Algorithm::$Name => Counter::$Name($module::$Name::new(limit)),)*
+                }
+            }
+
+            /// The answer to a `cost` (at least 1) at `now` from a counter in `state`.
+            #[inline]
+            pub fn decide(&self, state: State, log: &impl Runs, now: u64, cost: u64) -> Verdict {
+                match self {
+                    $(Counter::$Name(counter) => counter.decide(state, log, now, cost),)*
+                }
+            }
+        }
+    };
+}
+
+algorithms! {
+    /// A bucket of tokens that refills steadily.
+    TokenBucket: "token-bucket", up to MAX_LIMIT, in token_bucket;
+    /// A count that starts anew in every window.
+    FixedWindow: "fixed-window", up to MAX_LIMIT, in fixed_window;
+    /// A log of what passed in the last window.
+    SlidingWindow: "sliding-window", up to u32::MAX as u64, in sliding_log;
+    /// The counts of this window and the last, which is weighed by its overlap.
+    SlidingWindowCounter: "sliding-window-counter", up to u32::MAX as u64, in sliding_counter;
+}
+
+impl Algorithm {
+    /// Whether its counters keep a log beside the table.
+    pub(crate) fn keeps_log(self) -> bool {
+        self == Algorithm::SlidingWindow
+    }
+}

@@ -1,0 +1,199 @@
+//! Token bucket: a bucket of `capacity` tokens that gains `limit` tokens a window,
+//! evenly. A request takes its cost in tokens, or is refused.
+//!
+//! Kept as the generic cell rate algorithm keeps it (ITU-T I.371, "virtual
+//! scheduling"): by the instant at which the bucket will be full again, its
+//! theoretical arrival time. A cost moves that instant by `cost * window / limit`,
+//! which is seldom whole, so it is stored as `idle_at - data / limit`: a whole
+//! number of ns less a fraction. No part of a token is ever lost or made up, and
+//! the state means the same after the limit has changed.
+
+use super::{Change, NEVER, Runs, SKEW_NS, State, Verdict};
+use crate::rule::Limit;
+
+/// A token bucket's limit, with its capacity and the price of one token as times.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenBucket {
+    limit: u64,
+    window: u64,
+    capacity: u64,
+    /// How long an empty bucket takes to fill.
+    depth: Span,
+    /// How long one token takes.
+    token: Span,
+    /// Whether `depth * limit`, with room for the skew, fits 64 bits.
+    narrow: bool,
+}
+
+/// A time of `whole + part / limit` ns, `part < limit`.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    whole: u64,
+    part: u64,
+}
+
+/// When the bucket will be full: `whole - early / limit`, `early < limit`.
+#[derive(Clone, Copy, Debug)]
+struct FullAt {
+    whole: u64,
+    early: u64,
+}
+
+impl TokenBucket {
+    pub fn new(limit: &Limit) -> TokenBucket {
+        let mut bucket = TokenBucket {
+            limit: limit.limit.max(1),
+            window: limit.window_ns.max(1),
+            capacity: limit.capacity(),
+            depth: Span { whole: 0, part: 0 },
+            token: Span { whole: 0, part: 0 },
+            narrow: false,
+        };
+        bucket.depth = bucket.time_of(bucket.capacity);
+        bucket.token = bucket.time_of(1);
+        bucket.narrow = bucket
+            .depth
+            .whole
+            .checked_add(2 + SKEW_NS)
+            .is_some_and(|longest| longest.checked_mul(bucket.limit).is_some());
+        bucket
+    }
+
+    #[inline]
+    pub fn decide(&self, state: State, _log: &impl Runs, now: u64, cost: u64) -> Verdict {
+        let (full_at, stepped_back) = self.read(state, now);
+        let kept = if stepped_back {
+            Change::Set(full_at.state())
+        } else {
+            Change::Keep
+        };
+        let refused = |retry_ns| Verdict {
+            allowed: false,
+            remaining: self.tokens(full_at, now),
+            retry_ns,
+            reset_ns: full_at.whole - now,
+            stepped_back,
+            change: kept,
+        };
+        if cost > self.capacity {
+            return refused(NEVER);
+        }
+        let charged = full_at.plus(self.price(cost), self.limit);
+        let opens_at = self.opens_at(charged);
+        if opens_at > now {
+            return refused(opens_at - now);
+        }
+        Verdict {
+            allowed: true,
+            remaining: self.tokens(charged, now),
+            retry_ns: 0,
+            reset_ns: charged.whole - now,
+            stepped_back,
+            change: Change::Set(charged.state()),
+        }
+    }
+
+    /// When the bucket of a stored state is full, never before `now`; and whether
+    /// the state lies further ahead than an empty bucket at `now`.
+    #[inline]
+    fn read(&self, state: State, now: u64) -> (FullAt, bool) {
+        if state.idle_at <= now {
+            return (
+                FullAt {
+                    whole: now,
+                    early: 0,
+                },
+                false,
+            );
+        }
+        if state.idle_at - now > self.depth.whole + 1 + SKEW_NS {
+            let full = FullAt {
+                whole: now,
+                early: 0,
+            };
+            return (full.plus(self.depth, self.limit), true);
+        }
+        let early = if state.data < self.limit {
+            state.data
+        } else {
+            0
+        };
+        (
+            FullAt {
+                whole: state.idle_at,
+                early,
+            },
+            false,
+        )
+    }
+
+    /// The first ns at which a bucket that is full at `full_at` is not overdrawn.
+    #[inline]
+    fn opens_at(&self, full_at: FullAt) -> u64 {
+        let carry = u64::from(self.depth.part + full_at.early >= self.limit);
+        full_at.whole.saturating_sub(self.depth.whole + carry)
+    }
+
+    /// The whole tokens in the bucket.
+    #[inline]
+    fn tokens(&self, full_at: FullAt, now: u64) -> u64 {
+        let missing_ns = full_at.whole - now;
+        let used = if self.narrow {
+            (missing_ns * self.limit)
+                .saturating_sub(full_at.early)
+                .div_ceil(self.window)
+        } else {
+            let missing = u128::from(missing_ns) * u128::from(self.limit);
+            let used = missing
+                .saturating_sub(u128::from(full_at.early))
+                .div_ceil(u128::from(self.window));
+            u64::try_from(used).unwrap_or(u64::MAX)
+        };
+        self.capacity.saturating_sub(used)
+    }
+
+    /// How long `cost` tokens take to come.
+    #[inline]
+    fn price(&self, cost: u64) -> Span {
+        if cost == 1 {
+            self.token
+        } else {
+            self.time_of(cost)
+        }
+    }
+
+    fn time_of(&self, tokens: u64) -> Span {
+        let limit = u128::from(self.limit);
+        let time = u128::from(tokens) * u128::from(self.window);
+        Span {
+            whole: u64::try_from(time / limit).unwrap_or(u64::MAX),
+            part: (time % limit) as u64,
+        }
+    }
+}
+
+impl FullAt {
+    #[inline]
+    fn plus(self, span: Span, limit: u64) -> FullAt {
+        let whole = self.whole.saturating_add(span.whole);
+        if span.part > self.early {
+            FullAt {
+                whole: whole.saturating_add(1),
+                early: limit - (span.part - self.early),
+            }
+        } else {
+            FullAt {
+                whole,
+                early: self.early - span.part,
+            }
+        }
+    }
+
+    #[inline]
+    fn state(self) -> State {
+        State {
+            idle_at: self.whole,
+            data: self.early,
+        }
+    }
+}
