@@ -1,0 +1,427 @@
+//! The logs of sliding windows: chains of fixed-size chunks from one pool.
+//!
+//! A log belongs to a counter, whose `data` is the log's [`Handle`]. It is read
+//! like the counter: without a lock, and believed if the bucket is unchanged
+//! afterwards. It is changed only under the claim of its counter's bucket. The pool
+//! is shared by all logs and has no lock: its free chunks are a stack.
+//!
+//! Whatever the words hold, every chunk number is checked and every walk ends.
+
+use super::Full;
+use super::bucket::Seen;
+use crate::algorithm::{Edit, Run, Runs};
+use crate::sync::{AtomicU64, Ordering};
+
+/// Words in a chunk.
+pub(crate) const CHUNK_WORDS: usize = 16;
+
+/// Runs in a chunk.
+pub(crate) const RUNS: usize = 13;
+
+/// A piece of a log.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    /// The owner's bucket in the high half, the next chunk's number in the low.
+    link: AtomicU64,
+    /// Which runs are in use: the first in the low half, the end in the high.
+    span: AtomicU64,
+    /// The sum of the whole log's counts; kept in its first chunk only.
+    total: AtomicU64,
+    /// Tick in the high half, count in the low.
+    runs: [AtomicU64; RUNS],
+}
+
+/// The part of the pool that is there once.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct PoolHead {
+    /// The top of the stack of free chunks in the low half; in the high half a
+    /// number that changes with it, so that a stack that has come back to the
+    /// same top is not taken for one that never moved.
+    free: AtomicU64,
+    /// Chunks that have ever been used; those beyond are still untouched memory.
+    fresh: AtomicU64,
+    /// Where the search for a log to forget goes on.
+    hand: AtomicU64,
+    /// Keeps the statistics off this cache line.
+    _reserved: [AtomicU64; 5],
+}
+
+/// The first and last chunk of a log, by number: 1 is the first chunk of the pool,
+/// 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Handle {
+    first: u32,
+    last: u32,
+}
+
+/// All chunks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pool<'t> {
+    head: &'t PoolHead,
+    chunks: &'t [Chunk],
+}
+
+/// A counter's log, as it stands while the bucket is as it was seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Log<'t> {
+    pool: Pool<'t>,
+    handle: Handle,
+    seen: Seen<'t>,
+}
+
+impl Runs for Log<'_> {
+    fn total(&self) -> u64 {
+        let first = self.pool.chunk(self.handle.first);
+        first.map_or(0, |first| first.total.load(Ordering::Relaxed))
+    }
+
+    fn runs(&self) -> impl Iterator<Item = Run> {
+        self.chunks().flat_map(Chunk::used)
+    }
+}
+
+impl<'t> Log<'t> {
+    pub fn new(pool: Pool<'t>, data: u64, seen: Seen<'t>) -> Log<'t> {
+        Log {
+            pool,
+            handle: Handle::of(data),
+            seen,
+        }
+    }
+
+    /// Its chunks, as far as they hang together: a chain that somebody changes
+    /// while it is walked could lead anywhere.
+    fn chunks(&self) -> impl Iterator<Item = &'t Chunk> {
+        let Log { pool, handle, seen } = *self;
+        std::iter::successors(Some(handle.first), move |&number| {
+            let next = pool.chunk(number)?.next();
+            (number != handle.last && seen.unchanged()).then_some(next)
+        })
+        .map_while(move |number| pool.chunk(number))
+        .take(pool.chunks.len())
+    }
+
+    /// How many runs it has.
+    pub fn len(&self) -> u64 {
+        self.chunks().map(|chunk| chunk.used().count() as u64).sum()
+    }
+}
+
+impl<'t> Pool<'t> {
+    pub fn new(head: &'t PoolHead, chunks: &'t [Chunk]) -> Pool<'t> {
+        Pool { head, chunks }
+    }
+
+    /// A chunk for a log of its own, if one is free.
+    pub fn take(self) -> Option<u32> {
+        self.pop().or_else(|| {
+            let room = self.chunks.len() as u64;
+            let fresh = &self.head.fresh;
+            let mut used = fresh.load(Ordering::Relaxed);
+            while used < room {
+                // Relaxed: the chunk is untouched memory, nobody has written there.
+                match fresh.compare_exchange_weak(
+                    used,
+                    used + 1,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                ) {
+                    Ok(_) => return u32::try_from(used + 1).ok(),
+                    Err(moved) => used = moved,
+                }
+            }
+            None
+        })
+    }
+
+    fn pop(self) -> Option<u32> {
+        // Acquire: the link of the top chunk was written before it became the top.
+        let mut top = self.head.free.load(Ordering::Acquire);
+        loop {
+            let number = top as u32;
+            let next = self.chunk(number)?.next();
+            match self.replace_top(top, next) {
+                Ok(()) => return Some(number),
+                Err(moved) => top = moved,
+            }
+        }
+    }
+
+    /// Gives the chunks of a log back, in one step however many they are.
+    pub fn give_back(self, log: Handle) {
+        let Some(last) = self.chunk(log.last) else {
+            return;
+        };
+        let mut top = self.head.free.load(Ordering::Relaxed);
+        loop {
+            last.set_next(top as u32);
+            match self.replace_top(top, log.first) {
+                Ok(()) => return,
+                Err(moved) => top = moved,
+            }
+        }
+    }
+
+    fn replace_top(self, top: u64, number: u32) -> Result<(), u64> {
+        let turn = (top >> 32).wrapping_add(1) << 32;
+        // Release: the links written before are seen by whoever takes the top.
+        // Acquire: so are those of the stack that the failure shows.
+        self.head
+            .free
+            .compare_exchange_weak(
+                top,
+                turn | u64::from(number),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            )
+            .map(|_| ())
+    }
+
+    /// The bucket that last owned the next chunk in turn.
+    pub fn next_owner(self) -> Option<u32> {
+        let turn = self.head.hand.fetch_add(1, Ordering::Relaxed);
+        let index = usize::try_from(turn).ok()?.checked_rem(self.chunks.len())?;
+        Some(self.chunks.get(index)?.owner())
+    }
+
+    /// Notes that a log's counter now stands in bucket `owner`: its first chunk is
+    /// where the search for a log to forget learns it.
+    pub fn hand_over(self, log: Handle, owner: u32) {
+        if let Some(first) = self.chunk(log.first) {
+            first.set_link(owner, first.next());
+        }
+    }
+
+    /// Changes the log of a counter in bucket `owner`, which must be claimed. Where
+    /// no chunk can be had for the new run, what had expired is gone all the same.
+    pub fn edit(
+        self,
+        log: Handle,
+        edit: Edit,
+        owner: u32,
+        take: impl FnOnce() -> Result<u32, Full>,
+    ) -> (Handle, Result<(), Full>) {
+        let (log, edited) = match edit {
+            Edit::Restart(run) => (log, self.restart(log, run, owner, take)),
+            Edit::Slide { runs, count, add } => {
+                let log = self.forget(log, runs, count);
+                self.hand_over(log, owner);
+                if add.count == 0 {
+                    return (log, Ok(()));
+                }
+                (log, self.append(log, add, owner, take))
+            }
+        };
+        match edited {
+            Ok(edited) => (edited, Ok(())),
+            Err(full) => (log, Err(full)),
+        }
+    }
+
+    /// A log of one run. The first chunk of the old one is used again.
+    fn restart(
+        self,
+        old: Handle,
+        run: Run,
+        owner: u32,
+        take: impl FnOnce() -> Result<u32, Full>,
+    ) -> Result<Handle, Full> {
+        let number = match self.chunk(old.first) {
+            Some(first) => {
+                if old.first != old.last {
+                    self.give_back(Handle {
+                        first: first.next(),
+                        ..old
+                    });
+                }
+                old.first
+            }
+            None => take()?,
+        };
+        if let Some(chunk) = self.chunk(number) {
+            chunk.begin(owner, run);
+            chunk.total.store(u64::from(run.count), Ordering::Relaxed);
+        }
+        Ok(Handle::single(number))
+    }
+
+    /// Drops the oldest `runs`, which count for `count`.
+    fn forget(self, mut log: Handle, mut runs: usize, count: u64) -> Handle {
+        let Some(mut chunk) = self.chunk(log.first) else {
+            return log;
+        };
+        let total = chunk.total.load(Ordering::Relaxed).saturating_sub(count);
+        loop {
+            let (begin, end) = chunk.span();
+            let held = end.saturating_sub(begin);
+            if runs < held || log.first == log.last {
+                chunk.set_span((begin + runs).min(end), end);
+                break;
+            }
+            let Some(next) = self.chunk(chunk.next()) else {
+                break;
+            };
+            let emptied = Handle::single(log.first);
+            log.first = chunk.next();
+            self.give_back(emptied);
+            (chunk, runs) = (next, runs - held);
+        }
+        chunk.total.store(total, Ordering::Relaxed);
+        log
+    }
+
+    fn append(
+        self,
+        log: Handle,
+        run: Run,
+        owner: u32,
+        take: impl FnOnce() -> Result<u32, Full>,
+    ) -> Result<Handle, Full> {
+        let (Some(first), Some(last)) = (self.chunk(log.first), self.chunk(log.last)) else {
+            // Only a damaged counter has no log here.
+            return self.restart(Handle::default(), run, owner, take);
+        };
+        let mut last_number = log.last;
+        if !last.push(run) {
+            last_number = take()?;
+            if let Some(chunk) = self.chunk(last_number) {
+                chunk.begin(owner, run);
+            }
+            last.set_next(last_number);
+        }
+        let total = first.total.load(Ordering::Relaxed);
+        let total = total.saturating_add(u64::from(run.count));
+        first.total.store(total, Ordering::Relaxed);
+        Ok(Handle {
+            last: last_number,
+            ..log
+        })
+    }
+
+    fn chunk(self, number: u32) -> Option<&'t Chunk> {
+        self.chunks.get((number as usize).checked_sub(1)?)
+    }
+}
+
+impl Chunk {
+    fn next(&self) -> u32 {
+        self.link.load(Ordering::Relaxed) as u32
+    }
+
+    fn owner(&self) -> u32 {
+        (self.link.load(Ordering::Relaxed) >> 32) as u32
+    }
+
+    fn set_next(&self, next: u32) {
+        self.set_link(self.owner(), next);
+    }
+
+    fn set_link(&self, owner: u32, next: u32) {
+        let link = u64::from(owner) << 32 | u64::from(next);
+        self.link.store(link, Ordering::Relaxed);
+    }
+
+    fn span(&self) -> (usize, usize) {
+        let span = self.span.load(Ordering::Relaxed);
+        let end = ((span >> 32) as usize).min(RUNS);
+        ((span as u32 as usize).min(end), end)
+    }
+
+    fn set_span(&self, begin: usize, end: usize) {
+        let span = (end as u64) << 32 | begin as u64;
+        self.span.store(span, Ordering::Relaxed);
+    }
+
+    fn used(&self) -> impl Iterator<Item = Run> {
+        let (begin, end) = self.span();
+        let words = self.runs.get(begin..end).unwrap_or(&[]);
+        words
+            .iter()
+            .map(|word| unpack(word.load(Ordering::Relaxed)))
+    }
+
+    /// Starts over with one run and no next chunk.
+    fn begin(&self, owner: u32, run: Run) {
+        self.set_link(owner, 0);
+        self.set_span(0, 0);
+        self.push(run);
+    }
+
+    /// Adds a run, merged with the last if it has the same tick. Says `false`
+    /// where there is no room.
+    fn push(&self, run: Run) -> bool {
+        let (begin, end) = self.span();
+        if let Some(word) = (begin < end).then(|| self.runs.get(end - 1)).flatten() {
+            let last = unpack(word.load(Ordering::Relaxed));
+            if last.tick == run.tick {
+                let count = last.count.saturating_add(run.count);
+                word.store(pack(Run { count, ..run }), Ordering::Relaxed);
+                return true;
+            }
+        }
+        let Some(word) = self.runs.get(end) else {
+            return false;
+        };
+        word.store(pack(run), Ordering::Relaxed);
+        self.set_span(begin, end + 1);
+        true
+    }
+
+    #[cfg(loom)]
+    pub fn new() -> Chunk {
+        let zero = || AtomicU64::new(0);
+        Chunk {
+            link: zero(),
+            span: zero(),
+            total: zero(),
+            runs: std::array::from_fn(|_| zero()),
+        }
+    }
+}
+
+impl PoolHead {
+    #[cfg(loom)]
+    pub fn new() -> PoolHead {
+        let zero = || AtomicU64::new(0);
+        PoolHead {
+            free: zero(),
+            fresh: zero(),
+            hand: zero(),
+            _reserved: std::array::from_fn(|_| zero()),
+        }
+    }
+}
+
+impl Handle {
+    pub fn of(data: u64) -> Handle {
+        Handle {
+            first: (data >> 32) as u32,
+            last: data as u32,
+        }
+    }
+
+    /// A log of one chunk.
+    pub fn single(number: u32) -> Handle {
+        Handle {
+            first: number,
+            last: number,
+        }
+    }
+
+    pub fn data(self) -> u64 {
+        u64::from(self.first) << 32 | u64::from(self.last)
+    }
+}
+
+fn pack(run: Run) -> u64 {
+    u64::from(run.tick) << 32 | u64::from(run.count)
+}
+
+fn unpack(word: u64) -> Run {
+    Run {
+        tick: (word >> 32) as u32,
+        count: word as u32,
+    }
+}

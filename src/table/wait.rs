@@ -1,0 +1,33 @@
+//! How to wait for a writer: the wait is nearly always some nanoseconds, but its
+//! holder may have lost the processor, so first spin, then yield, then nap.
+
+use crate::sync::yield_now;
+
+const SPINS: u32 = 6;
+const YIELDS: u32 = 16;
+
+/// Waits a little longer at each pause.
+pub(super) struct Backoff {
+    pauses: u32,
+}
+
+impl Backoff {
+    pub fn new() -> Backoff {
+        Backoff { pauses: 0 }
+    }
+
+    /// Waits a little: 1 to 32 spins, then a turn of the scheduler, then naps that
+    /// double from 16 us to 1 ms.
+    pub fn pause(&mut self) {
+        let pauses = self.pauses;
+        self.pauses = pauses.saturating_add(1);
+        if cfg!(loom) || (SPINS..SPINS + YIELDS).contains(&pauses) {
+            yield_now();
+        } else if pauses < SPINS {
+            (0..1 << pauses).for_each(|_| std::hint::spin_loop());
+        } else {
+            let doublings = (pauses - SPINS - YIELDS).min(6);
+            std::thread::sleep(std::time::Duration::from_micros(16 << doublings));
+        }
+    }
+}
