@@ -1,0 +1,833 @@
+/*
+ * librl: an exact, bounded and fast rate limiter.
+ *
+ * This file is generated from src/capi by `make header`; change it there.
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ *
+ * HOW IT IS USED
+ *
+ * Gather rules in a configuration, make a service of it, and ask the service before
+ * each request whether it may go on:
+ *
+ *     #include <rl.h>
+ *     #include <stdio.h>
+ *
+ *     int main(void) {
+ *         rl_config *config = NULL;
+ *         rl_service *service = NULL;
+ *         rl_error error;
+ *         rl_decision decision;
+ *         if (rl_config_new(&config) != RL_OK) return 1;
+ *         if (rl_config_parse(config, "default = token-bucket,5,10", RL_NUL, &error) != RL_OK
+ *             || rl_service_new(config, &service, &error) != RL_OK) {
+ *             fprintf(stderr, "line %u: %s\n", (unsigned)error.line, error.message);
+ *             return 1;
+ *         }
+ *         rl_config_free(config);
+ *         rl_check(service, "alice", "/orders", &decision);
+ *         puts(decision.allowed ? "allowed" : "refused");
+ *         rl_service_free(service);
+ *         return 0;
+ *     }
+ *
+ *     cc program.c $(pkg-config --cflags --libs librl)
+ *
+ * Alice may make 5 requests at once, and gets 5 new ones every 10 seconds, one after
+ * 2 seconds each. Everybody else has as much of their own.
+ *
+ *
+ * RULES AND SETTINGS
+ *
+ * One entry a line; blank lines and lines that begin with # are skipped.
+ *
+ *     # what applies where nothing else does; each configuration needs it
+ *     default    = token-bucket,5,10
+ *     api./login = fixed-window,2,10
+ *     user.vip-1 = token-bucket,8,10
+ *     user.vip-1 api./login = unlimited
+ *     memory     = 64m
+ *
+ * The most specific rule wins: of the pair, then of the user, then of the API, then the
+ * default. Each pair of a user and an API has a counter of its own, whichever rule it
+ * falls under. A name with blanks, =, # or " in it is written in double quotes, with
+ * \xNN, \" and \\ in them.
+ *
+ * A rule is ALGORITHM,LIMIT,WINDOW[,OPTION]..., or unlimited, or deny.
+ *
+ *     ALGORITHM  token-bucket            refills steadily; bursts up to the limit
+ *                fixed-window            starts anew with every window
+ *                sliding-window          exact over the last window; keeps a log
+ *                sliding-window-counter  nearly that, in one counter
+ *     LIMIT      1 to 2^53 - 1; the sliding ones 1 to 2^32 - 1
+ *     WINDOW     seconds, or with a unit: 500ms 10s 5m 1h 30d; 1 ms to 100 years
+ *     OPTION     burst=N    token bucket: how much it holds, if not the limit
+ *                name=WORD  what rl_decision calls it: up to 15 of a-z 0-9 - _
+ *
+ * Settings are memory (what the counters may ever take, such as 32m), clock (monotonic,
+ * monotonic-coarse or realtime) and on-full (evict, deny or allow: what becomes of a new
+ * name when the table is full of live counters).
+ *
+ *
+ * OWNERSHIP
+ *
+ * Whoever makes a rl_clock, rl_config or rl_service frees it, with the function of its
+ * name, once. Freeing NULL does nothing. Configurations hold on to their clock and
+ * services to their rules and clock, so these may be freed in any order. Texts and names
+ * are copied where they are needed later. Nothing that the library returns is to be
+ * freed by free().
+ *
+ *
+ * THREADS
+ *
+ * Every function may be called from any thread. Any number of threads may use the same
+ * clock, configuration or service at the same time, without a lock of their own; only
+ * the _free function must have the object for itself, and be the last to get it. A
+ * check never waits for the check of another name, but for a moment at the most, when
+ * both counters lie in the same small part of the table. The library starts no thread.
+ * Do not check from a signal handler: it might interrupt a check, and wait for it.
+ *
+ *
+ * ERRORS
+ *
+ * A function that can fail returns a rl_status: RL_OK, which is 0, or a negative RL_ERR_
+ * number. Outputs are written only on RL_OK, with two exceptions that are there to be
+ * safe: a rl_decision becomes a refusal, and a rl_error is filled. NULL where it does not
+ * belong, a length or number out of range: all are answered with RL_ERR_ARGUMENT. What
+ * no library can find out is left to the caller: a pointer that is not NULL must point
+ * at what its type and length say.
+ *
+ *
+ * PROCESSES AND LIMITS
+ *
+ * A service belongs to one process. After fork() the child has a copy of it that counts
+ * on its own. Fork while no other thread is in the library, or make services after it.
+ *
+ * Memory is bounded by the memory setting, whoever thinks up how many names; checks do
+ * not allocate. Names have up to 65,535 bytes. The library installs no signal handler,
+ * panic hook or logger, prints nothing (but the runtime's message on a bug), reads no
+ * environment variable, and stays loaded after dlclose().
+ */
+#ifndef LIBRL_RL_H
+#define LIBRL_RL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The version of this header, in numbers and in text. rl_version has the library's. */
+#define LIBRL_VERSION_MAJOR 0
+#define LIBRL_VERSION_MINOR 1
+#define LIBRL_VERSION_PATCH 0
+#define LIBRL_VERSION "0.1.0"
+
+/**
+ * As the length of a name or text: it ends at its first NUL. A name is searched for it
+ * no further than 65,536 bytes.
+ */
+#define RL_NUL SIZE_MAX
+
+/* --- Version ----------------------------------------------------------------------- */
+
+/**
+ * Number in the name of the shared library (librl.so.0). It changes when a
+ * program built with an earlier header could no longer run with the library;
+ * functions and fields may be added without a change.
+ */
+#define LIBRL_ABI 0
+
+/**
+ * The version of the library that is loaded, such as "0.1.0". Where that
+ * matters, compare it with LIBRL_VERSION, the version of this header.
+ *
+ * Returns static text, never NULL. Any thread may call it at any time.
+ */
+const char *rl_version(void);
+
+/* --- Status ------------------------------------------------------------------------ */
+
+/**
+ * What a call came to: RL_OK, or one of the negative RL_ERR_ numbers. A request
+ * that is refused is not an error; it is RL_OK with allowed == false.
+ *
+ * Later versions may add numbers: treat any other negative one as an error too.
+ */
+typedef int32_t rl_status;
+
+/**
+ * Done.
+ */
+#define RL_OK 0
+
+/**
+ * An argument is NULL where it must not be, a length or a number is out of its
+ * range, or a cost is 0. Nothing has been changed or charged.
+ */
+#define RL_ERR_ARGUMENT (-1)
+
+/**
+ * The text of a rule or of a setting is wrong; rl_error says where, what was
+ * found there and what would be right.
+ */
+#define RL_ERR_CONFIG (-2)
+
+/**
+ * Memory could not be had, or the buffer handed in is too small.
+ */
+#define RL_ERR_MEMORY (-3)
+
+/**
+ * A file could not be opened or read.
+ */
+#define RL_ERR_IO (-4)
+
+/**
+ * Shared memory has another layout or another owner, or is damaged. No function
+ * of this version returns it.
+ */
+#define RL_ERR_ZONE (-5)
+
+/**
+ * The remote store did not answer in time. No function of this version returns it.
+ */
+#define RL_ERR_STORE (-6)
+
+/**
+ * This build, or this kind of clock, cannot do that.
+ */
+#define RL_ERR_UNSUPPORTED (-7)
+
+/**
+ * A bug in the library, caught before it could do harm. Please report it.
+ */
+#define RL_ERR_INTERNAL (-8)
+
+/**
+ * A status in words, such as "argument out of range".
+ *
+ * Returns static text, never NULL: a number that is no status has a text too.
+ * Any thread may call it at any time.
+ */
+const char *rl_status_message(rl_status status);
+
+/* --- Error ------------------------------------------------------------------------- */
+
+/**
+ * Why a call failed, in words for the person who has to mend it.
+ *
+ * Functions that read text or build something take a pointer to one as their
+ * last argument. It may be NULL. It is filled when the call fails, and is not
+ * touched when the call succeeds. 256 bytes.
+ */
+typedef struct rl_error {
+    /**
+     * What the call returned.
+     */
+    rl_status status;
+    /**
+     * The line of the text, counted from 1; 0 where the failure lies in no text.
+     */
+    uint32_t line;
+    /**
+     * The column in bytes, counted from 1; 0 where there is none.
+     */
+    uint32_t column;
+    /**
+     * What was found and what would be right, in UTF-8, always with a NUL at its
+     * end. A longer message is cut between two characters.
+     */
+    char message[244];
+} rl_error;
+
+/* --- Clock ------------------------------------------------------------------------- */
+
+/**
+ * Nanoseconds in a millisecond.
+ */
+#define RL_NS_PER_MS 1000000ull
+
+/**
+ * Nanoseconds in a second.
+ */
+#define RL_NS_PER_S 1000000000ull
+
+/**
+ * A source of time of the caller's: one to set by hand, for tests and for
+ * replaying logs, or a function to ask. Without one, the setting clock of the
+ * configuration decides, and that is the system's monotonic clock by default.
+ *
+ * A clock is given to a configuration with rl_config_set_clock. One clock may
+ * drive any number of services. All its functions but rl_clock_free may run on
+ * any threads at the same time.
+ *
+ * Times are nanoseconds since any fixed instant. A reading above 2^63 - 1 (292
+ * years) counts as 2^63 - 1.
+ */
+typedef struct rl_clock rl_clock;
+
+/**
+ * A function that says what time it is, in nanoseconds. It is called once for
+ * every check, on the thread that checks, and so at the same time on several. It
+ * must not call back into the service that asks, must not throw a C++ exception
+ * and must not leave by longjmp. The time may stand still or go back.
+ */
+typedef uint64_t (*rl_clock_fn)(void *context);
+
+/**
+ * Makes a clock that shows now_ns until it is set or advanced.
+ *
+ * The clock is written to *out and belongs to the caller: rl_clock_free.
+ *
+ * Returns
+ *   RL_OK            the clock is in *out
+ *   RL_ERR_ARGUMENT  out is NULL
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_clock_new_manual(uint64_t now_ns, rl_clock **out);
+
+/**
+ * Makes a clock that asks a function of the caller's.
+ *
+ * context is handed to the function as it is; the library does not look at it,
+ * and it may be NULL. Function and context must stay valid until the clock and
+ * every service made with it are freed.
+ *
+ * The clock is written to *out and belongs to the caller: rl_clock_free.
+ *
+ * Returns
+ *   RL_OK            the clock is in *out
+ *   RL_ERR_ARGUMENT  now or out is NULL
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_clock_new_callback(rl_clock_fn now, void *context, rl_clock **out);
+
+/**
+ * Sets a manual clock, forwards or backwards.
+ *
+ * Returns
+ *   RL_OK               the clock shows now_ns
+ *   RL_ERR_ARGUMENT     clock is NULL
+ *   RL_ERR_UNSUPPORTED  clock is not a manual one
+ *   RL_ERR_INTERNAL     a bug in the library
+ */
+rl_status rl_clock_set_ns(rl_clock *clock, uint64_t now_ns);
+
+/**
+ * Moves a manual clock forwards. It stops at the end of its range (2^64 - 1)
+ * rather than starting again at 0. Of several threads that advance it at the same
+ * time, each advance counts.
+ *
+ * Returns
+ *   RL_OK               the clock has moved
+ *   RL_ERR_ARGUMENT     clock is NULL
+ *   RL_ERR_UNSUPPORTED  clock is not a manual one
+ *   RL_ERR_INTERNAL     a bug in the library
+ */
+rl_status rl_clock_advance_ns(rl_clock *clock, uint64_t by_ns);
+
+/**
+ * Frees a clock. Configurations and services that were given it keep a hold of
+ * their own, and go on with the time it shows (or with the function it asks).
+ *
+ * NULL is allowed and does nothing. It must be the last call with this clock.
+ */
+void rl_clock_free(rl_clock *clock);
+
+/* --- Configuration ----------------------------------------------------------------- */
+
+/**
+ * Rules, settings and a clock, gathered before services are made of them. The
+ * functions may be mixed in any order, and each adds to what is there. One that
+ * fails leaves the configuration as it was.
+ *
+ * All its functions but rl_config_free may run on any threads at the same time;
+ * they wait for each other.
+ */
+typedef struct rl_config rl_config;
+
+/**
+ * Makes an empty configuration. It needs a default rule before a service can be
+ * made of it.
+ *
+ * The configuration is written to *out and belongs to the caller: rl_config_free.
+ *
+ * Returns
+ *   RL_OK            the configuration is in *out
+ *   RL_ERR_ARGUMENT  out is NULL
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_config_new(rl_config **out);
+
+/**
+ * Adds a text of lines "name = value", as described at the top of this file.
+ *
+ * The text is len bytes long, or ends with a NUL when len is RL_NUL. With len 0
+ * it is empty, whatever the pointer. It is not needed after the call. All lines
+ * are taken, or, when one is wrong, none.
+ *
+ * Returns
+ *   RL_OK               the lines have been added
+ *   RL_ERR_ARGUMENT     config is NULL, or text is NULL and len is not 0
+ *   RL_ERR_CONFIG       a line is wrong; *error says which, and why
+ *   RL_ERR_UNSUPPORTED  a line asks for what this version cannot do yet
+ *   RL_ERR_INTERNAL     a bug in the library
+ */
+rl_status rl_config_parse(rl_config *config,
+                          const char *text,
+                          size_t len,
+                          rl_error *error);
+
+/**
+ * Adds the text of a file, as rl_config_parse does. path is a C string.
+ *
+ * Returns
+ *   RL_OK               the lines have been added
+ *   RL_ERR_ARGUMENT     config or path is NULL
+ *   RL_ERR_IO           the file could not be read; *error says why
+ *   RL_ERR_CONFIG       a line is wrong; *error says which, and why
+ *   RL_ERR_UNSUPPORTED  a line asks for what this version cannot do yet
+ *   RL_ERR_INTERNAL     a bug in the library
+ */
+rl_status rl_config_load(rl_config *config, const char *path, rl_error *error);
+
+/**
+ * Adds one entry: rl_config_set(config, "user.vip-1", "token-bucket,8,10", NULL)
+ * is the line "user.vip-1 = token-bucket,8,10". Both are C strings.
+ *
+ * Returns
+ *   RL_OK               the entry has been added
+ *   RL_ERR_ARGUMENT     config, name or value is NULL
+ *   RL_ERR_CONFIG       the entry is wrong or there already; *error says why
+ *   RL_ERR_UNSUPPORTED  the entry asks for what this version cannot do yet
+ *   RL_ERR_INTERNAL     a bug in the library
+ */
+rl_status rl_config_set(rl_config *config,
+                        const char *name,
+                        const char *value,
+                        rl_error *error);
+
+/**
+ * Adds one rule whose names are given as raw bytes, so that they need no quotes.
+ *
+ * A NULL pointer means any user or any API, whatever its length; both NULL make
+ * the default rule. Another pointer with length 0 is the empty name. A name has up
+ * to 65,535 bytes; with RL_NUL as its length it ends at its first NUL. rule is a C
+ * string, such as "token-bucket,8,10".
+ *
+ * Returns
+ *   RL_OK               the rule has been added
+ *   RL_ERR_ARGUMENT     config or rule is NULL, or a name is too long
+ *   RL_ERR_CONFIG       the rule is wrong, or there is one for these names;
+ *                       *error says why
+ *   RL_ERR_UNSUPPORTED  the rule asks for what this version cannot do yet
+ *   RL_ERR_INTERNAL     a bug in the library
+ */
+rl_status rl_config_set_rule(rl_config *config,
+                             const void *user,
+                             size_t user_len,
+                             const void *api,
+                             size_t api_len,
+                             const char *rule,
+                             rl_error *error);
+
+/**
+ * Makes services of this configuration take their time from clock, whatever the
+ * setting clock says. The configuration keeps a hold of its own: the clock may be
+ * freed right after the call. A second call replaces the clock of the first.
+ *
+ * Returns
+ *   RL_OK            services made from now on use the clock
+ *   RL_ERR_ARGUMENT  config or clock is NULL
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_config_set_clock(rl_config *config, rl_clock *clock);
+
+/**
+ * Frees a configuration. Services made of it need it no more.
+ *
+ * NULL is allowed and does nothing. It must be the last call with this
+ * configuration.
+ */
+void rl_config_free(rl_config *config);
+
+/* --- Request ----------------------------------------------------------------------- */
+
+/**
+ * One request, for rl_check_batch.
+ *
+ * Names may hold any bytes, NUL too. A name has up to 65,535 bytes; with RL_NUL as
+ * its length it ends at its first NUL; with length 0 it is the empty name, and the
+ * pointer is not looked at. The library keeps no pointer after the call.
+ */
+typedef struct rl_request {
+    /**
+     * Who asks.
+     */
+    const void *user;
+    /**
+     * Bytes of the user's name, or RL_NUL.
+     */
+    size_t user_len;
+    /**
+     * What for.
+     */
+    const void *api;
+    /**
+     * Bytes of the API's name, or RL_NUL.
+     */
+    size_t api_len;
+    /**
+     * Units of the quota that it takes, at least 1.
+     */
+    uint64_t cost;
+} rl_request;
+
+/* --- Decision ---------------------------------------------------------------------- */
+
+/**
+ * As rl_decision.retry_after_ms: the request can never pass, as its cost is more
+ * than the limit ever gives, or as the rule says deny.
+ */
+#define RL_NEVER UINT64_MAX
+
+/**
+ * In rl_decision.flags: a limit in shadow mode would have refused the request. No
+ * rule of this version has that mode, so the flag is never set.
+ */
+#define RL_FLAG_SHADOW 1
+
+/**
+ * In rl_decision.flags: the table was full of live counters, so that the setting
+ * on-full decided and nothing was counted.
+ */
+#define RL_FLAG_UNTRACKED 2
+
+/**
+ * In rl_decision.flags: the rule says unlimited.
+ */
+#define RL_FLAG_UNLIMITED 4
+
+/**
+ * The answer to a request. 64 bytes.
+ *
+ * When a call returns an error, the decision is a refusal with everything else 0,
+ * so that a caller who looks at nothing but allowed is on the safe side.
+ */
+typedef struct rl_decision {
+    /**
+     * Whether the request may go on.
+     */
+    bool allowed;
+    /**
+     * Bits RL_FLAG_; later versions may set others.
+     */
+    uint8_t flags;
+    /**
+     * How many limits the rule has, 0 to 8; 0 for unlimited and deny.
+     */
+    uint8_t limit_count;
+    /**
+     * Which of them the fields below describe, counted from 0: the one that
+     * refuses longest, else the one with the least left.
+     */
+    uint8_t limit_index;
+    /**
+     * Bit i is set when limit i refuses.
+     */
+    uint8_t denied_by;
+    /**
+     * 0.
+     */
+    uint8_t reserved[3];
+    /**
+     * The limit's quota, or its burst where it has one.
+     */
+    uint64_t limit;
+    /**
+     * What is left of it after this request, in whole units.
+     */
+    uint64_t remaining;
+    /**
+     * 0 when allowed. Else the milliseconds after which the same request passes if
+     * nobody else asks; one less would not do. RL_NEVER when it can never pass.
+     */
+    uint64_t retry_after_ms;
+    /**
+     * Milliseconds until the counter is as if never used.
+     */
+    uint64_t reset_after_ms;
+    /**
+     * Length of the limit's window in milliseconds.
+     */
+    uint64_t window_ms;
+    /**
+     * The limit's name, always with a NUL at its end: what name= says in the rule,
+     * else "default".
+     */
+    char name[16];
+} rl_decision;
+
+/* --- Statistics -------------------------------------------------------------------- */
+
+/**
+ * What a service has done since it was made, and what it holds now.
+ *
+ * The struct begins with its own size, so that it can grow: begin with
+ * rl_stats stats = RL_STATS_INIT, and a later library fills no more of it than this
+ * header knows. All counts are of the one service, and start at 0.
+ */
+typedef struct rl_stats {
+    /**
+     * sizeof(rl_stats), set by the caller. The call makes it the number of bytes that
+     * it has filled, which is less when the library is older than the header.
+     */
+    size_t size;
+    /**
+     * Requests allowed.
+     */
+    uint64_t allowed;
+    /**
+     * Requests refused.
+     */
+    uint64_t denied;
+    /**
+     * Checks that ended in an error.
+     */
+    uint64_t errors;
+    /**
+     * Live counters.
+     */
+    uint64_t keys;
+    /**
+     * Counters that the table has room for.
+     */
+    uint64_t capacity;
+    /**
+     * Counters whose place was taken when they were as good as new: nothing was lost.
+     */
+    uint64_t evicted_idle;
+    /**
+     * Counters forgotten while they still counted. If this rises, raise memory.
+     */
+    uint64_t evicted_live;
+    /**
+     * Requests that found the table full under on-full = deny or allow.
+     */
+    uint64_t refused_full;
+    /**
+     * Locks taken over from a process that died. 0 in this version.
+     */
+    uint64_t recovered_locks;
+    /**
+     * Bytes of memory that the counters may take.
+     */
+    uint64_t memory_bytes;
+    /**
+     * Entries in the logs of sliding windows.
+     */
+    uint64_t log_entries;
+    /**
+     * Entries that those logs have room for.
+     */
+    uint64_t log_capacity;
+} rl_stats;
+
+/* --- Service ----------------------------------------------------------------------- */
+
+/**
+ * A rate limiter: rules, and the counters of all who have asked. All its functions
+ * but rl_service_free may run on any threads at the same time, without a lock of the
+ * caller's.
+ */
+typedef struct rl_service rl_service;
+
+/**
+ * Makes a service of a configuration, whose rules and clock it copies: the
+ * configuration may be changed or freed afterwards.
+ *
+ * This sets aside the address space of the memory setting (32 MiB by default); the
+ * system gives the memory itself as counters fill it. The service is written to *out
+ * and belongs to the caller: rl_service_free.
+ *
+ * Returns
+ *   RL_OK               the service is in *out
+ *   RL_ERR_ARGUMENT     config or out is NULL
+ *   RL_ERR_CONFIG       there is no default rule, or a setting does not fit the
+ *                       rules; *error says which
+ *   RL_ERR_MEMORY       the memory could not be had, or is too small to be of use
+ *   RL_ERR_UNSUPPORTED  the rules ask for what this version cannot do yet
+ *   RL_ERR_INTERNAL     a bug in the library
+ */
+rl_status rl_service_new(const rl_config *config,
+                         rl_service **out,
+                         rl_error *error);
+
+/**
+ * May this user call this API once now? If so, one unit of the quota is taken; a
+ * refusal takes nothing. user and api are C strings of up to 65,535 bytes; "" is a
+ * name like any other.
+ *
+ * The call does not allocate, and makes no system call but to read the clock, once.
+ * Any threads may call it at the same time.
+ *
+ * Returns
+ *   RL_OK            the answer is in *out, be it yes or no
+ *   RL_ERR_ARGUMENT  service, user, api or out is NULL, or a name is too long;
+ *                    nothing is taken, and *out (if any) is a refusal
+ *   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
+ */
+rl_status rl_check(rl_service *service,
+                   const char *user,
+                   const char *api,
+                   rl_decision *out);
+
+/**
+ * The same for names of any bytes and for any cost. If the answer is yes, cost units
+ * are taken at once; if it is no, none.
+ *
+ * user and api are names as in rl_request: up to 65,535 bytes, RL_NUL for a C string,
+ * length 0 for the empty name. cost is at least 1. A cost above what the limit ever
+ * gives is refused with retry_after_ms == RL_NEVER.
+ *
+ * The call does not allocate, and makes no system call but to read the clock, once.
+ * Any threads may call it at the same time.
+ *
+ * Returns
+ *   RL_OK            the answer is in *out, be it yes or no
+ *   RL_ERR_ARGUMENT  service or out is NULL, a name is NULL and its length not 0,
+ *                    a name is too long, or cost is 0; nothing is taken, and *out
+ *                    (if any) is a refusal
+ *   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
+ */
+rl_status rl_check_bytes(rl_service *service,
+                         const void *user,
+                         size_t user_len,
+                         const void *api,
+                         size_t api_len,
+                         uint64_t cost,
+                         rl_decision *out);
+
+/**
+ * Answers count requests as if they were made one after the other, all at one reading
+ * of the clock: out[i] is the answer to requests[i]. Each is charged on its own; the
+ * refusal of one does not touch the others. requests and out must not overlap.
+ *
+ * All requests are looked at before the first is answered, so that a wrong one among
+ * them leaves all uncharged. With count 0 nothing is done, and both pointers may be
+ * NULL.
+ *
+ * The call does not allocate. Any threads may call it at the same time; requests of
+ * other threads may come in between those of a batch.
+ *
+ * Returns
+ *   RL_OK            the answers are in out
+ *   RL_ERR_ARGUMENT  service is NULL, or requests or out is NULL and count not 0, or
+ *                    a request is wrong as described at rl_check_bytes; nothing is
+ *                    taken, and every out[i] (if any) is a refusal. Or count is
+ *                    larger than any memory, and out is not touched
+ *   RL_ERR_INTERNAL  a bug in the library; every out[i] is a refusal
+ */
+rl_status rl_check_batch(rl_service *service,
+                         const rl_request *requests,
+                         size_t count,
+                         rl_decision *out);
+
+/**
+ * The shortest form of rl_check: one user, the empty API, yes or no. user is a C string
+ * of up to 65,535 bytes.
+ *
+ * Returns true when the request is allowed, and one unit is taken. Returns false when
+ * it is refused, and on any error: service or user is NULL, or the name is too long.
+ * Any threads may call it at the same time.
+ */
+bool rl_allow(rl_service *service, const char *user);
+
+/**
+ * What rl_check_bytes would answer now, with the same arguments. Nothing is taken and
+ * nothing is counted in the statistics (but errors); remaining is what would be left.
+ *
+ * The call does not allocate. Any threads may call it at the same time.
+ *
+ * Returns
+ *   RL_OK            the answer is in *out, be it yes or no
+ *   RL_ERR_ARGUMENT  as rl_check_bytes; *out (if any) is a refusal
+ *   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
+ */
+rl_status rl_peek(rl_service *service,
+                  const void *user,
+                  size_t user_len,
+                  const void *api,
+                  size_t api_len,
+                  uint64_t cost,
+                  rl_decision *out);
+
+/**
+ * Writes the rule that applies to a user and an API to buf, as the line of text that
+ * makes it, with a NUL at its end. user and api are names as in rl_request.
+ *
+ * size is the room in buf, in bytes, with the NUL. 256 is enough unless names are long
+ * or need quotes.
+ *
+ * Any threads may call it at the same time.
+ *
+ * Returns
+ *   RL_OK            the line is in buf
+ *   RL_ERR_ARGUMENT  service or buf is NULL, a name is NULL and its length not 0, or a
+ *                    name is too long
+ *   RL_ERR_MEMORY    the line does not fit; buf is not touched
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_explain(rl_service *service,
+                     const void *user,
+                     size_t user_len,
+                     const void *api,
+                     size_t api_len,
+                     char *buf,
+                     size_t size);
+
+/**
+ * Fills *out with what the service has done and holds. Its size must be set before:
+ * rl_stats stats = RL_STATS_INIT. A larger size than this library knows is fine, what
+ * lies beyond is not touched; of a smaller one the whole fields that it has are filled.
+ *
+ * Any threads may call it at the same time, also while others check. Each number is
+ * right by itself; together they are no snapshot while checks go on.
+ *
+ * Returns
+ *   RL_OK            *out is filled
+ *   RL_ERR_ARGUMENT  service or out is NULL, or out->size is less than 8
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_service_stats(rl_service *service, rl_stats *out);
+
+/**
+ * Frees a service and its counters. It must be the last call with this service: no
+ * other may be running or follow.
+ *
+ * NULL is allowed and does nothing.
+ */
+void rl_service_free(rl_service *service);
+
+/** How a rl_stats begins: with its size, and everything else 0. */
+#define RL_STATS_INIT { sizeof(rl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/*
+ * A short name for rl_service_free. GNU readline exports a function of this name, so the
+ * alias is local to each file that includes this one. It is left out when readline.h has
+ * been included before. Where readline.h comes later, define RL_NO_RL_FREE first.
+ */
+#if !defined(_READLINE_H_) && !defined(RL_NO_RL_FREE)
+static inline void rl_free(rl_service *service) {
+    rl_service_free(service);
+}
+#endif
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* LIBRL_RL_H */

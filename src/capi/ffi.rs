@@ -1,0 +1,250 @@
+//! The border itself: panics stop here, and raw pointers become references,
+//! slices and boxes here. Nothing in this file knows what a limit is.
+//!
+//! Helpers that take a raw pointer are `unsafe` with one common condition: the
+//! pointer is NULL, or points at what its type (and length) says for as long as
+//! the call lasts. `rl.h` asks exactly that of its callers.
+
+use std::ffi::{c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
+
+use super::error::rl_error;
+use super::request::RL_NUL;
+use super::status::{RL_ERR_ARGUMENT, RL_ERR_INTERNAL, RL_OK, rl_status};
+use crate::error::Error;
+use crate::rule::MAX_NAME;
+
+/// Why a call from C failed. What this layer finds itself needs no allocation,
+/// as a check may not make one.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// An argument is wrong; the text says which.
+    Argument(&'static str),
+    /// The core said no.
+    Core(Error),
+    /// A panic was caught.
+    Panic,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Core(error)
+    }
+}
+
+impl Failure {
+    pub(super) fn status(&self) -> rl_status {
+        match self {
+            Failure::Argument(_) => RL_ERR_ARGUMENT,
+            Failure::Core(error) => error.kind.status(),
+            Failure::Panic => RL_ERR_INTERNAL,
+        }
+    }
+
+    pub(super) fn message(&self) -> &str {
+        match self {
+            Failure::Argument(message) => message,
+            Failure::Core(error) => &error.message,
+            Failure::Panic => "a bug in the library; please report what you called",
+        }
+    }
+
+    /// Line and column, 0 where there is none.
+    pub(super) fn place(&self) -> (u32, u32) {
+        match self {
+            Failure::Core(error) => (error.line, error.column),
+            Failure::Argument(_) | Failure::Panic => (0, 0),
+        }
+    }
+}
+
+/// Runs a call and turns a panic into an error.
+///
+/// What a panic leaves half done can be seen afterwards, hence the assertion: the
+/// locks used here do not poison, and the core orders its writes so that half a
+/// change errs on the strict side.
+pub(super) fn catch<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(Failure::Panic))
+}
+
+/// Runs a call; the result is its status.
+pub(super) fn guard(call: impl FnOnce() -> Result<(), Failure>) -> rl_status {
+    status_of(&catch(call))
+}
+
+/// Runs a call; says in `error` why it failed, where that is not NULL.
+pub(super) unsafe fn guard_explained(
+    error: *mut rl_error,
+    call: impl FnOnce() -> Result<(), Failure>,
+) -> rl_status {
+    let result = catch(call);
+    match &result {
+        // SAFETY: not NULL, so by the caller's word a place for one rl_error.
+        Err(failure) if !error.is_null() => unsafe { error.write(rl_error::from(failure)) },
+        _ => {}
+    }
+    status_of(&result)
+}
+
+pub(super) fn status_of<T>(result: &Result<T, Failure>) -> rl_status {
+    result.as_ref().err().map_or(RL_OK, Failure::status)
+}
+
+/// The object behind a handle.
+pub(super) unsafe fn borrow<'a, T>(
+    handle: *const T,
+    if_null: &'static str,
+) -> Result<&'a T, Failure> {
+    // SAFETY: NULL, or by the caller's word a live object that is only ever shared.
+    unsafe { handle.as_ref() }.ok_or(Failure::Argument(if_null))
+}
+
+/// Makes an object and hands it to C; makes none where there is no place for it.
+pub(super) unsafe fn give<T>(
+    out: *mut *mut T,
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(), Failure> {
+    not_null(out)?;
+    let handle = Box::into_raw(Box::new(make()?));
+    // SAFETY: not NULL, so by the caller's word a place for one pointer.
+    unsafe { out.write(handle) };
+    Ok(())
+}
+
+/// Takes an object back from C and drops it.
+pub(super) unsafe fn free<T>(handle: *mut T) {
+    if !handle.is_null() {
+        // SAFETY: `give` made the handle, and by the caller's word nobody uses it any more.
+        let object = unsafe { Box::from_raw(handle) };
+        guard(|| {
+            drop(object);
+            Ok(())
+        });
+    }
+}
+
+/// Refuses a NULL where an output belongs.
+pub(super) fn not_null<T>(out: *const T) -> Result<(), Failure> {
+    if out.is_null() {
+        return Err(Failure::Argument("the output is NULL"));
+    }
+    Ok(())
+}
+
+/// A user's or an API's name.
+pub(super) unsafe fn name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], Failure> {
+    let len = match len {
+        RL_NUL if name.is_null() => return Err(Failure::Argument("a name is NULL")),
+        // SAFETY: not NULL, so by the caller's word a string, read no further than its NUL.
+        RL_NUL => unsafe { libc::strnlen(name.cast(), MAX_NAME + 1) },
+        len => len,
+    };
+    if len > MAX_NAME {
+        return Err(Failure::Argument("a name is longer than 65,535 bytes"));
+    }
+    // SAFETY: by the caller's word `len` bytes; a NULL is refused in there.
+    unsafe { bytes(name.cast(), len, "a name is NULL") }
+}
+
+/// A text of any length.
+pub(super) unsafe fn text<'a>(text: *const c_char, len: usize) -> Result<&'a [u8], Failure> {
+    match len {
+        // SAFETY: by the caller's word a string; a NULL is refused in there.
+        RL_NUL => unsafe { string(text, "the text is NULL") },
+        // SAFETY: by the caller's word `len` bytes; a NULL is refused in there.
+        len => unsafe { bytes(text.cast(), len, "the text is NULL") },
+    }
+}
+
+/// A C string of any length.
+pub(super) unsafe fn string<'a>(
+    string: *const c_char,
+    if_null: &'static str,
+) -> Result<&'a [u8], Failure> {
+    if string.is_null() {
+        return Err(Failure::Argument(if_null));
+    }
+    // SAFETY: not NULL, so by the caller's word it ends with a NUL.
+    Ok(unsafe { std::ffi::CStr::from_ptr(string) }.to_bytes())
+}
+
+unsafe fn bytes<'a>(
+    start: *const u8,
+    len: usize,
+    if_null: &'static str,
+) -> Result<&'a [u8], Failure> {
+    if len == 0 {
+        return Ok(&[]);
+    }
+    if start.is_null() {
+        return Err(Failure::Argument(if_null));
+    }
+    if isize::try_from(len).is_err() {
+        return Err(Failure::Argument("a length is larger than any memory"));
+    }
+    // SAFETY: not NULL, so by the caller's word `len` bytes, which are no more than a
+    // slice may have.
+    Ok(unsafe { slice::from_raw_parts(start, len) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_status() {
+        assert_eq!(
+            guard(|| panic!("seen in the test's output")),
+            RL_ERR_INTERNAL
+        );
+    }
+
+    #[test]
+    fn the_error_is_left_alone_on_success() {
+        let mut error = rl_error {
+            status: 7,
+            line: 8,
+            column: 9,
+            message: [1; 244],
+        };
+        // SAFETY: a live rl_error.
+        assert_eq!(unsafe { guard_explained(&mut error, || Ok(())) }, RL_OK);
+        assert_eq!((error.status, error.line, error.column), (7, 8, 9));
+    }
+
+    #[test]
+    fn a_name_is_not_read_past_its_nul() {
+        let text = c"alice";
+        // SAFETY: a live string.
+        let name = unsafe { name(text.as_ptr().cast(), RL_NUL) }.unwrap();
+        assert_eq!(name, b"alice");
+    }
+
+    #[test]
+    fn a_string_without_a_near_nul_is_no_name() {
+        let text = [b'x'; MAX_NAME + 1];
+        // SAFETY: the helper reads no more than these bytes.
+        assert!(unsafe { name(text.as_ptr().cast(), RL_NUL) }.is_err());
+    }
+
+    #[test]
+    fn the_longest_name_passes() {
+        let mut text = [b'x'; MAX_NAME + 1];
+        text[MAX_NAME] = 0;
+        for len in [RL_NUL, MAX_NAME] {
+            // SAFETY: as many bytes, and a NUL behind them.
+            assert_eq!(
+                unsafe { name(text.as_ptr().cast(), len) }.unwrap().len(),
+                MAX_NAME
+            );
+        }
+    }
+
+    #[test]
+    fn length_0_is_the_empty_name_wherever_it_points() {
+        // SAFETY: with length 0 the pointer is not looked at.
+        let name = unsafe { name(std::ptr::dangling(), 0) }.unwrap();
+        assert!(name.is_empty());
+    }
+}
