@@ -207,7 +207,7 @@ typedef int32_t rl_status;
 #define RL_ERR_INTERNAL (-8)
 
 /**
- * A status in words, such as "argument out of range".
+ * A status in words, such as "bug in the library".
  *
  * Returns static text, never NULL: a number that is no status has a text too.
  * Any thread may call it at any time.

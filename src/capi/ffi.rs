@@ -234,10 +234,8 @@ mod tests {
         text[MAX_NAME] = 0;
         for len in [RL_NUL, MAX_NAME] {
             // SAFETY: as many bytes, and a NUL behind them.
-            assert_eq!(
-                unsafe { name(text.as_ptr().cast(), len) }.unwrap().len(),
-                MAX_NAME
-            );
+            let name = unsafe { name(text.as_ptr().cast(), len) };
+            assert_eq!(name.unwrap().len(), MAX_NAME);
         }
     }
 

@@ -14,6 +14,8 @@ mod config;
 mod decision;
 mod error;
 mod ffi;
+#[cfg(test)]
+mod layout;
 mod request;
 mod service;
 mod stats;

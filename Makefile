@@ -1,0 +1,118 @@
+# librl: builds the libraries, and everything around them. `make help` lists the targets.
+
+PREFIX     ?= /usr/local
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DESTDIR    ?=
+
+CARGO      ?= cargo
+OBJCOPY    ?= objcopy
+INSTALL    ?= install
+CFLAGS     ?= -O2 -g
+C99         = $(CC) -std=c99 -Wall -Wextra -Wpedantic -Werror -pthread $(CFLAGS) -Iinclude
+
+BUILD   := build
+TARGET  := $(or $(CARGO_TARGET_DIR),target)
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+ABI     := $(shell sed -n 's/^pub const LIBRL_ABI.* = \([0-9]*\);/\1/p' src/capi/version.rs)
+EXPORTS := src/capi/exports.txt
+SOURCES := Makefile Cargo.toml Cargo.lock $(shell find src -type f)
+SO      := $(BUILD)/librl.so.$(VERSION)
+LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
+
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.PHONY: all demo test bench header install uninstall clean help tools check-demo valgrind
+
+all: $(LIBS) ## Build librl.so and librl.a into build/
+
+# Both kinds come from one compilation; an rlib beside them would switch LTO off.
+# Thread-locals of the runtime must outlive dlclose, hence nodelete.
+$(TARGET)/release/librl.so: $(SOURCES)
+	@$(CARGO) rustc --locked --target-dir $(TARGET) --release --lib --crate-type cdylib,staticlib -- \
+	    -C link-arg=-Wl,-soname,librl.so.$(ABI) -C link-arg=-Wl,-z,nodelete
+	@touch $@
+$(TARGET)/release/librl.a: $(TARGET)/release/librl.so ;
+
+$(SO): $(TARGET)/release/librl.so | $(BUILD)
+	@cp $< $@
+$(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so: $(SO)
+	@ln -sf $(<F) $@
+
+# One object of what the exported functions reach, in which nothing else is global:
+# the Rust runtime inside meets no other in the program.
+$(BUILD)/librl.a: $(TARGET)/release/librl.a $(EXPORTS) | $(BUILD)
+	@$(LD) -r --gc-sections --force-group-allocation $(addprefix -u ,$(shell cat $(EXPORTS))) -o $(BUILD)/rl.o $<
+	@$(OBJCOPY) --keep-global-symbols=$(EXPORTS) $(BUILD)/rl.o
+	@rm -f $@ && $(AR) rcs $@ $(BUILD)/rl.o && rm $(BUILD)/rl.o
+
+$(BUILD):
+	@mkdir -p $@
+
+$(BUILD)/%: examples/%.c include/rl.h $(LIBS)
+	@$(C99) -o $@ $< -L$(BUILD) -lrl '-Wl,-rpath,$$ORIGIN'
+
+demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limits of a web server's log
+	@$(BUILD)/walkthrough examples/walkthrough.conf
+	@echo
+	@$(BUILD)/weblog examples/weblog.conf examples/access.log
+
+test: tools all ## Run all tests
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) test --locked
+	RUSTFLAGS="--cfg loom" $(CARGO) test --locked --target-dir $(TARGET)/loom --release --lib loom
+	$(MAKE) check-demo valgrind
+
+tools: # what the tests need beside Rust
+	@.ci/tools
+
+check-demo: $(BUILD)/walkthrough # the walkthrough prints exactly what it should
+	@$(BUILD)/walkthrough examples/walkthrough.conf | diff -u examples/walkthrough.expected -
+
+# The C tests against the static library, in their short forms: arguments by name.
+C_TESTS      := $(notdir $(basename $(wildcard c_tests/*.c)))
+ARGS_cases   := $(wildcard c_tests/cases/*.cases)
+ARGS_threads := 20
+$(BUILD)/c_tests/%: c_tests/%.c $(wildcard c_tests/*.h) include/rl.h $(BUILD)/librl.a
+	@mkdir -p $(@D)
+	@$(C99) -o $@ $< $(BUILD)/librl.a -lm
+valgrind: $(C_TESTS:%=valgrind-%) # no error and no leak in any C test
+valgrind-%: $(BUILD)/c_tests/%
+	valgrind --quiet --error-exitcode=1 --leak-check=full --show-leak-kinds=all $< $(ARGS_$*)
+
+bench: ## Measure: the cost of a check beside the clock and the hash, memory per key
+	@$(CARGO) bench --locked
+
+header: ## Make include/rl.h from the source
+	@LIBRL_UPDATE=1 $(CARGO) test --quiet --locked --test header it_is_what_the_source_says
+
+install: all ## Install to PREFIX (/usr/local), LIBDIR and INCLUDEDIR, below DESTDIR if set
+	@$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)'
+	@$(INSTALL) -m 644 include/rl.h '$(DESTDIR)$(INCLUDEDIR)'
+	@$(PC) | $(INSTALL) -m 644 /dev/stdin '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc'
+	@$(INSTALL) -m 644 $(BUILD)/librl.a '$(DESTDIR)$(LIBDIR)'
+	@$(INSTALL) -m 755 $(SO) '$(DESTDIR)$(LIBDIR)'
+	@cp -P $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so '$(DESTDIR)$(LIBDIR)'
+	@$(LDCONFIG)
+
+uninstall: ## Remove what install has put there
+	@rm -f '$(DESTDIR)$(INCLUDEDIR)/rl.h' '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc' \
+	    $(LIBS:$(BUILD)/%='$(DESTDIR)$(LIBDIR)/%')
+	@$(LDCONFIG)
+
+# librl.pc, with paths relative to itself, so that the installed tree can be moved.
+FROM_PC = $(shell realpath -m --relative-to='$(LIBDIR)/pkgconfig' '$(1)')
+PC      = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@PREFIX@|$(call FROM_PC,$(PREFIX))|' \
+              -e 's|@INCLUDEDIR@|$(call FROM_PC,$(INCLUDEDIR))|' librl.pc.in
+
+# Tells the loader, where the tree is the system's own.
+LDCONFIG = test -n '$(DESTDIR)' || test $$(id -u) -ne 0 || ldconfig
+
+clean: ## Remove what was built
+	@$(CARGO) clean --quiet --target-dir $(TARGET)
+	@rm -rf $(BUILD)
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
+	    printf '  make %-10s %s\n' "$$name" "$$text"; done
