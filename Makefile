@@ -49,7 +49,7 @@ $(BUILD)/librl.a: $(TARGET)/release/librl.a $(EXPORTS) | $(BUILD)
 $(BUILD):
 	@mkdir -p $@
 
-$(BUILD)/%: examples/%.c include/rl.h $(LIBS)
+$(BUILD)/%: examples/%.c $(wildcard examples/*.h) include/rl.h $(LIBS)
 	@$(C99) -o $@ $< -L$(BUILD) -lrl '-Wl,-rpath,$$ORIGIN'
 
 demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limits of a web server's log
@@ -67,19 +67,22 @@ test: tools all ## Run all tests
 tools: # what the tests need beside Rust
 	@.ci/tools
 
-check-demo: $(BUILD)/walkthrough # the walkthrough prints exactly what it should
+check-demo: $(BUILD)/walkthrough $(BUILD)/weblog # both print exactly what they should
 	@$(BUILD)/walkthrough examples/walkthrough.conf | diff -u examples/walkthrough.expected -
+	@$(BUILD)/weblog examples/weblog.conf examples/access.log | diff -u examples/weblog.expected -
 
-# The C tests against the static library, in their short forms: arguments by name.
-C_TESTS      := $(notdir $(basename $(wildcard c_tests/*.c)))
-ARGS_cases   := $(wildcard c_tests/cases/*.cases)
-ARGS_threads := 20
+# The C tests with the static library, in their short forms.
+C_TESTS       := $(basename $(notdir $(wildcard c_tests/*.c)))
+SHORT_batch   := 20
+SHORT_cases   := $(addprefix c_tests/cases/,keys.cases numbers.cases retry.cases)
+SHORT_memory  := 1
+SHORT_threads := 20
 $(BUILD)/c_tests/%: c_tests/%.c $(wildcard c_tests/*.h) include/rl.h $(BUILD)/librl.a
 	@mkdir -p $(@D)
-	@$(C99) -o $@ $< $(BUILD)/librl.a -lm
+	@$(C99) -o $@ $< $(BUILD)/librl.a
 valgrind: $(C_TESTS:%=valgrind-%) # no error and no leak in any C test
 valgrind-%: $(BUILD)/c_tests/%
-	valgrind --quiet --error-exitcode=1 --leak-check=full --show-leak-kinds=all $< $(ARGS_$*)
+	valgrind --quiet --error-exitcode=1 --leak-check=full --show-leak-kinds=all $< $(SHORT_$*)
 
 bench: ## Measure: the cost of a check beside the clock and the hash, memory per key
 	@$(CARGO) bench --locked

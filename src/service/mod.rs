@@ -9,13 +9,14 @@ mod stats;
 pub use decision::{Decision, NEVER, flag};
 pub use stats::Stats;
 
+use crate::algorithm::Change;
 use crate::clock::Clock;
 use crate::config::{Config, OnFull};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hasher, Names, Secret};
 use crate::rule::book::{Book, Entry, Limited, Plan};
 use crate::rule::{MAX_NAME, Rule};
-use crate::table::{Decided, Event, Full, Layout, Table};
+use crate::table::{Event, Full, Layout, NotStored, Table};
 
 /// One request: who asks for what, and how much it takes.
 #[derive(Clone, Copy, Debug)]
@@ -159,30 +160,29 @@ impl Service {
         time: Time,
         mode: Mode,
     ) -> Decision {
-        let decided = self.table.update(names.key(limit.tag), |state, log| {
+        let key = names.key(limit.tag);
+        loop {
+            let found = self.table.find(key);
+            let log = self.table.log(&found);
             let mut now = match time {
                 Time::Now => self.clock.now_ns(),
                 Time::At(now) => now,
             };
-            let mut verdict = limit.counter.decide(state, log, now, cost);
+            let mut verdict = limit.counter.decide(found.state, &log, now, cost);
             if verdict.stepped_back && matches!(time, Time::At(_)) {
                 // The counter is ahead of an old reading: that shows nothing of the clock.
                 now = self.clock.now_ns();
-                verdict = limit.counter.decide(state, log, now, cost);
+                verdict = limit.counter.decide(found.state, &log, now, cost);
             }
             let change = match mode {
                 Mode::Take => verdict.change,
-                Mode::Look => crate::algorithm::Change::Keep,
+                Mode::Look => Change::Keep,
             };
-            Decided {
-                answer: verdict,
-                now,
-                change,
+            match self.table.store(key, found, now, change) {
+                Ok(()) => return Decision::of(limit, &verdict),
+                Err(NotStored::Changed) => continue,
+                Err(NotStored::Full(full)) => return self.decide_full(limit, full),
             }
-        });
-        match decided {
-            Ok(verdict) => Decision::of(limit, &verdict),
-            Err(full) => self.decide_full(limit, full),
         }
     }
 

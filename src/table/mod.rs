@@ -7,8 +7,8 @@
 //! of the ten moves to its other bucket if that has room; else the one that is
 //! nearest to new is forgotten.
 //!
-//! The table knows nothing of rules. It asks its caller what a counter becomes and
-//! stores that, or asks again if somebody was faster.
+//! The table knows nothing of rules. Its caller finds a counter, decides what it
+//! becomes and stores that, or starts over if somebody was faster.
 
 mod bucket;
 mod log;
@@ -25,7 +25,7 @@ use region::Region;
 pub(crate) use stats::Event;
 use stats::Stripes;
 
-use crate::algorithm::{Change, State};
+use crate::algorithm::{Change, Edit, State};
 use crate::error::Error;
 use crate::hash::Key;
 
@@ -37,13 +37,27 @@ pub(crate) struct Table {
     evict: bool,
 }
 
-/// What the caller makes of a counter: its answer, the time it was made at, and
-/// what the counter becomes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Decided<R> {
-    pub answer: R,
-    pub now: u64,
-    pub change: Change,
+/// Where a counter stands, or would, and what it was when it was found. It holds
+/// until it is [stored](Table::store), if nobody was faster.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'t> {
+    pub state: State,
+    place: Place<'t>,
+}
+
+#[derive(Clone, Copy)]
+enum Place<'t> {
+    Here(Home<'t>, Slot<'t>),
+    Nowhere([Home<'t>; 2]),
+}
+
+/// Why a counter was not stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotStored {
+    /// Somebody was faster: find it and decide again, at a new reading of the clock.
+    Changed,
+    /// There is no room.
+    Full(Full),
 }
 
 /// No room for a new counter, or for an entry of a log.
@@ -81,86 +95,94 @@ impl Table {
         })
     }
 
-    /// Asks `decide` what becomes of a counter, and does that as one step: nobody
-    /// else changes the counter between what `decide` saw and what is stored. It
-    /// may be asked several times, and must read the clock anew each time.
+    /// Looks for a counter. Whatever is decided about it must be decided by a clock
+    /// that is read after this, so that decisions are in time in the order in which
+    /// they are stored.
     #[inline]
-    pub fn update<R>(
+    pub fn find(&self, key: Key) -> Found<'_> {
+        let first = self.look(self.first_home(key));
+        if let Some(slot) = first.seen.find(key.fingerprint) {
+            return Found {
+                state: slot.state(),
+                place: Place::Here(first, slot),
+            };
+        }
+        let second = self.look(self.other_home(first.number, key.fingerprint));
+        match second.seen.find(key.fingerprint) {
+            Some(slot) => Found {
+                state: slot.state(),
+                place: Place::Here(second, slot),
+            },
+            None => Found {
+                state: State::default(),
+                place: Place::Nowhere([first, second]),
+            },
+        }
+    }
+
+    /// The log of a counter that was found.
+    #[inline]
+    pub fn log<'t>(&'t self, found: &Found<'t>) -> Log<'t> {
+        match found.place {
+            Place::Here(home, _) => self.log_of(found.state, home.seen),
+            Place::Nowhere([home, _]) => self.log_of(found.state, home.seen),
+        }
+    }
+
+    /// Makes a counter what was decided at `now` from what was found, as one step:
+    /// nobody has changed it since.
+    #[inline]
+    pub fn store(
         &self,
         key: Key,
-        mut decide: impl FnMut(State, &Log<'_>) -> Decided<R>,
-    ) -> Result<R, Full> {
-        let first_number = self.first_home(key);
-        let second_number = self.other_home(first_number, key.fingerprint);
-        loop {
-            let first = self.look(first_number);
-            let outcome = if let Some(slot) = first.seen.find(key.fingerprint) {
-                self.update_found(first, slot, &mut decide)
-            } else {
-                let second = self.look(second_number);
-                match second.seen.find(key.fingerprint) {
-                    Some(slot) => self.update_found(second, slot, &mut decide),
-                    None => self.update_new([first, second], key, &mut decide),
-                }
-            };
-            if let Some(result) = outcome {
-                return result;
+        found: Found<'_>,
+        now: u64,
+        change: Change,
+    ) -> Result<(), NotStored> {
+        match (found.place, change) {
+            (Place::Here(home, _), Change::Keep) => still(home.seen.unchanged()),
+            (Place::Here(home, slot), Change::Set(state)) => {
+                let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
+                claimed.set(slot, state);
+                Ok(())
+            }
+            (Place::Here(home, slot), Change::Log(idle_at, edit)) => {
+                self.store_log(home, slot, now, idle_at, edit)
+            }
+            (Place::Nowhere([first, second]), Change::Keep) => {
+                still(first.seen.unchanged() && second.seen.unchanged())
+            }
+            (Place::Nowhere(homes), change) => {
+                let held = Held::both(homes).ok_or(NotStored::Changed)?;
+                self.place(held, key, now, change).map_err(NotStored::Full)
             }
         }
     }
 
-    /// One try at a counter that is in the table; `None` if somebody was faster.
-    #[inline]
-    fn update_found<'t, R>(
+    fn store_log<'t>(
         &'t self,
         home: Home<'t>,
         slot: Slot<'t>,
-        decide: &mut impl FnMut(State, &Log<'_>) -> Decided<R>,
-    ) -> Option<Result<R, Full>> {
-        let state = slot.state();
-        let decided = decide(state, &self.log(state, home.seen));
-        match decided.change {
-            Change::Keep => home.seen.unchanged().then_some(())?,
-            Change::Set(state) => home.seen.claim()?.set(slot, state),
-            Change::Log(idle_at, edit) => {
-                let mut claimed = home.seen.claim()?;
-                let take = || self.take_chunk(decided.now);
-                let (log, edited) = self.pool().edit(slot.log(), edit, home.number, take);
-                let idle_at = if edited.is_ok() {
-                    idle_at
-                } else {
-                    state.idle_at
-                };
-                claimed.set(
-                    slot,
-                    State {
-                        idle_at,
-                        data: log.data(),
-                    },
-                );
-                return Some(edited.map(|()| decided.answer));
-            }
-        }
-        Some(Ok(decided.answer))
-    }
-
-    /// One try at a counter that is not in the table; `None` if somebody was faster.
-    fn update_new<'t, R>(
-        &'t self,
-        homes: [Home<'t>; 2],
-        key: Key,
-        decide: &mut impl FnMut(State, &Log<'_>) -> Decided<R>,
-    ) -> Option<Result<R, Full>> {
-        let [first, second] = homes;
-        let new = State::default();
-        let decided = decide(new, &self.log(new, first.seen));
-        if decided.change == Change::Keep {
-            let unchanged = first.seen.unchanged() && second.seen.unchanged();
-            return unchanged.then_some(Ok(decided.answer));
-        }
-        let held = Held::both(homes)?;
-        let placed = self.place(held, key, decided.now, decided.change);
-        Some(placed.map(|()| decided.answer))
+        now: u64,
+        idle_at: u64,
+        edit: Edit,
+    ) -> Result<(), NotStored> {
+        let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
+        let take = || self.take_chunk(now);
+        let (log, edited) = self.pool().edit(slot.log(), edit, home.number, take);
+        let idle_at = if edited.is_ok() {
+            idle_at
+        } else {
+            slot.state().idle_at
+        };
+        claimed.set(
+            slot,
+            State {
+                idle_at,
+                data: log.data(),
+            },
+        );
+        edited.map_err(NotStored::Full)
     }
 
     /// Counts what the table holds at `now`: a walk over all of it, bucket by
@@ -172,7 +194,7 @@ impl Table {
             for slot in seen.slots().filter(|slot| slot.is_live(now)) {
                 census.keys += 1;
                 if slot.keeps_log() {
-                    census.log_entries += self.log(slot.state(), seen).len();
+                    census.log_entries += self.log_of(slot.state(), seen).len();
                 }
             }
         }
@@ -198,7 +220,8 @@ impl Table {
         self.region.layout().bytes() as u64
     }
 
-    fn log<'t>(&'t self, state: State, seen: Seen<'t>) -> Log<'t> {
+    #[inline]
+    fn log_of<'t>(&'t self, state: State, seen: Seen<'t>) -> Log<'t> {
         Log::new(self.pool(), state.data, seen)
     }
 
@@ -241,6 +264,15 @@ impl Table {
     fn scale(&self, word: u64) -> u32 {
         let buckets = self.region.layout().buckets as u128;
         ((u128::from(word) * buckets) >> 64) as u32
+    }
+}
+
+#[inline]
+fn still(unchanged: bool) -> Result<(), NotStored> {
+    if unchanged {
+        Ok(())
+    } else {
+        Err(NotStored::Changed)
     }
 }
 
