@@ -3,7 +3,7 @@
 //!
 //! `idle_at` is the end of the window, `data` the count.
 
-use super::{Change, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Edit, NEVER, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A fixed window's limit.
@@ -21,8 +21,15 @@ impl FixedWindow {
         }
     }
 
-    #[inline]
-    pub fn decide(&self, state: State, _log: &impl Runs, now: u64, cost: u64) -> Verdict {
+    #[inline(always)]
+    pub fn decide<L>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        _log: impl FnOnce() -> L,
+        _edit: &mut Option<Edit>,
+    ) -> Verdict {
         let (window, stepped_back) = self.read(state, now);
         let left = self.limit.saturating_sub(window.data);
         let wait = window.idle_at - now;
@@ -33,10 +40,11 @@ impl FixedWindow {
                 retry_ns: 0,
                 reset_ns: wait,
                 stepped_back,
-                change: Change::Set(State {
+                changes: true,
+                next: State {
                     data: window.data + cost,
                     ..window
-                }),
+                },
             };
         }
         Verdict {
@@ -45,11 +53,8 @@ impl FixedWindow {
             retry_ns: if cost > self.limit { NEVER } else { wait },
             reset_ns: if window.data == 0 { 0 } else { wait },
             stepped_back,
-            change: if stepped_back {
-                Change::Set(window)
-            } else {
-                Change::Keep
-            },
+            changes: stepped_back,
+            next: window,
         }
     }
 

@@ -36,32 +36,23 @@ pub(crate) struct State {
     pub data: u64,
 }
 
-/// What a check comes to.
+/// What a check comes to. Scalars only, so that it stays in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// Whether the cost fits.
     pub allowed: bool,
+    /// Whether the counter lay in the future: the clock was set back.
+    pub stepped_back: bool,
     /// What is left after this check, in whole units.
     pub remaining: u64,
     /// How long to wait until the cost fits: 0 when allowed, or [`NEVER`].
     pub retry_ns: u64,
     /// How long until the counter is as good as new.
     pub reset_ns: u64,
-    /// Whether the counter lay in the future: the clock was set back.
-    pub stepped_back: bool,
-    /// What to store.
-    pub change: Change,
-}
-
-/// How a check changes its counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// Not at all, as nearly every refusal.
-    Keep,
-    /// The counter becomes this.
-    Set(State),
-    /// The log is edited, and becomes idle at the instant given.
-    Log(u64, Edit),
+    /// Whether the counter changes; a refusal seldom changes it.
+    pub changes: bool,
+    /// What it becomes then. Its log, if it keeps one, is edited as [`Edit`] says.
+    pub next: State,
 }
 
 /// Writes the list of algorithms out as an enum of their names and one of their
@@ -104,10 +95,18 @@ macro_rules! algorithms {
             }
 
             /// The answer to a `cost` (at least 1) at `now` from a counter in `state`.
-            #[inline]
-            pub fn decide(&self, state: State, log: &impl Runs, now: u64, cost: u64) -> Verdict {
+            /// One that keeps a `log` leaves in `edit` how that changes.
+            #[inline(always)]
+            pub fn decide<L: Runs>(
+                &self,
+                state: State,
+                now: u64,
+                cost: u64,
+                log: impl FnOnce() -> L,
+                edit: &mut Option<Edit>,
+            ) -> Verdict {
                 match self {
-                    $(Counter::$Name(counter) => counter.decide(state, log, now, cost),)*
+                    $(Counter::$Name(counter) => counter.decide(state, now, cost, log, edit),)*
                 }
             }
         }

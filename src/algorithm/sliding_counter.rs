@@ -7,7 +7,7 @@
 //!
 //! `idle_at` is the end of the next window, `data` the two counts in 32 bits each.
 
-use super::{Change, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Edit, NEVER, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A sliding window counter's limit.
@@ -37,8 +37,15 @@ impl SlidingWindowCounter {
         }
     }
 
-    #[inline]
-    pub fn decide(&self, state: State, _log: &impl Runs, now: u64, cost: u64) -> Verdict {
+    #[inline(always)]
+    pub fn decide<L>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        _log: impl FnOnce() -> L,
+        _edit: &mut Option<Edit>,
+    ) -> Verdict {
         let (counts, stepped_back) = self.read(state, now);
         let until_end = (counts.end - now).min(self.window);
         let weighed = self.scale_up(counts.last, until_end);
@@ -54,7 +61,8 @@ impl SlidingWindowCounter {
                 retry_ns: 0,
                 reset_ns: self.idle_at(charged) - now,
                 stepped_back,
-                change: Change::Set(self.state(charged)),
+                changes: true,
+                next: self.state(charged),
             };
         }
         let unused = counts.count == 0 && counts.last == 0;
@@ -68,11 +76,8 @@ impl SlidingWindowCounter {
                 self.idle_at(counts) - now
             },
             stepped_back,
-            change: if stepped_back {
-                Change::Set(self.state(counts))
-            } else {
-                Change::Keep
-            },
+            changes: stepped_back,
+            next: self.state(counts),
         }
     }
 

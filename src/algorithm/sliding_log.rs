@@ -10,7 +10,7 @@
 //! `data` belongs to whoever stores the log: here it is only read as runs and
 //! changed by an [`Edit`].
 
-use super::{Change, NEVER, SKEW_NS, State, Verdict};
+use super::{NEVER, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// So many expired runs are worth a write, also when the answer is a refusal.
@@ -73,56 +73,78 @@ impl SlidingWindow {
         }
     }
 
-    #[inline]
-    pub fn decide(&self, state: State, log: &impl Runs, now: u64, cost: u64) -> Verdict {
+    #[inline(never)]
+    pub fn decide<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl FnOnce() -> L,
+        edit: &mut Option<Edit>,
+    ) -> Verdict {
         let tick = now.div_ceil(self.tick);
         if state.idle_at <= now {
-            let live = Live {
-                expired_runs: 0,
-                expired: 0,
-                count: 0,
-            };
-            return match self.fits(&live, cost) {
-                Some(left) => self.allow(now, left, tick, self.restart(tick, cost)),
-                None => refusal(self.limit, NEVER, 0, Change::Keep),
-            };
+            return self.decide_new(now, tick, cost, edit);
         }
+        let log = log();
         let newest = state.idle_at.saturating_sub(self.window) / self.tick;
         if newest.saturating_sub(tick) > SKEW_NS.div_ceil(self.tick) {
-            return self.decide_stepped_back(log, now, tick, cost);
+            return self.decide_stepped_back(&log, now, tick, cost, edit);
         }
-        let live = self.live(log, newest, now);
-        let Some(left) = self.fits(&live, cost) else {
-            let left = self.limit.saturating_sub(live.count);
-            let wait = self.wait(log, newest, now, &live, cost);
-            let trimmed = if live.expired_runs < TRIM_RUNS {
-                Change::Keep
-            } else {
-                Change::Log(state.idle_at, live.slide(Run::default()))
+        let live = self.live(&log, newest, now);
+        if let Some(left) = self.fits(live.count, cost) {
+            let tick = tick.max(newest);
+            *edit = Some(live.slide(run(tick, cost)));
+            return self.allowed(now, tick, left);
+        }
+        let trims = live.expired_runs >= TRIM_RUNS;
+        if trims {
+            *edit = Some(live.slide(Run::default()));
+        }
+        Verdict {
+            changes: trims,
+            retry_ns: self.wait(&log, newest, now, &live, cost),
+            ..self.refused(now, state.idle_at, live.count)
+        }
+    }
+
+    /// Nothing is logged that still counts.
+    fn decide_new(&self, now: u64, tick: u64, cost: u64, edit: &mut Option<Edit>) -> Verdict {
+        let Some(left) = self.fits(0, cost) else {
+            return Verdict {
+                retry_ns: NEVER,
+                ..self.refused(now, now, 0)
             };
-            return refusal(left, wait, state.idle_at - now, trimmed);
         };
-        let tick = tick.max(newest);
-        self.allow(now, left, tick, live.slide(run(tick, cost)))
+        *edit = Some(Edit::Restart(run(tick, cost)));
+        self.allowed(now, tick, left)
     }
 
     /// The clock was set back: all that is logged counts as if it were new, so
     /// that nothing is given twice, and no longer than a window from now.
     #[cold]
-    fn decide_stepped_back(&self, log: &impl Runs, now: u64, tick: u64, cost: u64) -> Verdict {
-        let count = log.total();
-        let live = Live {
-            expired_runs: 0,
-            expired: 0,
-            count,
-        };
-        let verdict = match self.fits(&live, cost) {
-            Some(left) => self.allow(now, left, tick, self.restart(tick, count + cost)),
+    fn decide_stepped_back(
+        &self,
+        log: &impl Runs,
+        now: u64,
+        tick: u64,
+        cost: u64,
+        edit: &mut Option<Edit>,
+    ) -> Verdict {
+        let count = log.total().min(u64::from(u32::MAX));
+        let verdict = match self.fits(count, cost) {
+            Some(left) => {
+                *edit = Some(Edit::Restart(run(tick, count + cost)));
+                self.allowed(now, tick, left)
+            }
             None => {
-                let kept = Change::Log(self.expiry(tick), self.restart(tick, count));
+                *edit = Some(Edit::Restart(run(tick, count)));
                 let wait = self.expiry(tick) - now;
-                let retry = if cost > self.limit { NEVER } else { wait };
-                refusal(self.limit.saturating_sub(count), retry, wait, kept)
+                Verdict {
+                    changes: true,
+                    retry_ns: if cost > self.limit { NEVER } else { wait },
+                    ..self.refused(now, self.expiry(tick), count)
+                }
             }
         };
         Verdict {
@@ -131,26 +153,36 @@ impl SlidingWindow {
         }
     }
 
-    /// What is left of the limit after `cost`, if it fits.
+    /// What is left of the limit after `cost`, if it fits beside what is logged.
     #[inline]
-    fn fits(&self, live: &Live, cost: u64) -> Option<u64> {
-        self.limit.saturating_sub(live.count).checked_sub(cost)
+    fn fits(&self, logged: u64, cost: u64) -> Option<u64> {
+        self.limit.saturating_sub(logged).checked_sub(cost)
     }
 
-    fn allow(&self, now: u64, remaining: u64, tick: u64, edit: Edit) -> Verdict {
+    fn allowed(&self, now: u64, tick: u64, remaining: u64) -> Verdict {
         let idle_at = self.expiry(tick);
         Verdict {
             allowed: true,
+            stepped_back: false,
             remaining,
             retry_ns: 0,
             reset_ns: idle_at - now,
-            stepped_back: false,
-            change: Change::Log(idle_at, edit),
+            changes: true,
+            next: State { idle_at, data: 0 },
         }
     }
 
-    fn restart(&self, tick: u64, count: u64) -> Edit {
-        Edit::Restart(run(tick, count.min(self.limit)))
+    /// A refusal that says nothing yet of when to try again.
+    fn refused(&self, now: u64, idle_at: u64, logged: u64) -> Verdict {
+        Verdict {
+            allowed: false,
+            stepped_back: false,
+            remaining: self.limit.saturating_sub(logged),
+            retry_ns: 0,
+            reset_ns: idle_at - now,
+            changes: false,
+            next: State { idle_at, data: 0 },
+        }
     }
 
     fn live(&self, log: &impl Runs, newest: u64, now: u64) -> Live {
@@ -201,17 +233,6 @@ impl Live {
             count: self.expired,
             add,
         }
-    }
-}
-
-fn refusal(remaining: u64, retry_ns: u64, reset_ns: u64, change: Change) -> Verdict {
-    Verdict {
-        allowed: false,
-        remaining,
-        retry_ns,
-        reset_ns,
-        stepped_back: false,
-        change,
     }
 }
 

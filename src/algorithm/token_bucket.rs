@@ -8,7 +8,7 @@
 //! number of ns less a fraction. No part of a token is ever lost or made up, and
 //! the state means the same after the limit has changed.
 
-use super::{Change, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Edit, NEVER, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A token bucket's limit, with its capacity and the price of one token as times.
@@ -59,21 +59,24 @@ impl TokenBucket {
         bucket
     }
 
-    #[inline]
-    pub fn decide(&self, state: State, _log: &impl Runs, now: u64, cost: u64) -> Verdict {
+    #[inline(always)]
+    pub fn decide<L>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        _log: impl FnOnce() -> L,
+        _edit: &mut Option<Edit>,
+    ) -> Verdict {
         let (full_at, stepped_back) = self.read(state, now);
-        let kept = if stepped_back {
-            Change::Set(full_at.state())
-        } else {
-            Change::Keep
-        };
         let refused = |retry_ns| Verdict {
             allowed: false,
             remaining: self.tokens(full_at, now),
             retry_ns,
             reset_ns: full_at.whole - now,
             stepped_back,
-            change: kept,
+            changes: stepped_back,
+            next: full_at.state(),
         };
         if cost > self.capacity {
             return refused(NEVER);
@@ -89,7 +92,8 @@ impl TokenBucket {
             retry_ns: 0,
             reset_ns: charged.whole - now,
             stepped_back,
-            change: Change::Set(charged.state()),
+            changes: true,
+            next: charged.state(),
         }
     }
 

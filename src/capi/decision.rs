@@ -78,22 +78,30 @@ impl rl_decision {
     };
 }
 
-impl From<Decision> for rl_decision {
-    #[inline]
-    fn from(decision: Decision) -> rl_decision {
-        rl_decision {
-            allowed: decision.allowed,
-            flags: decision.flags,
-            limit_count: decision.limit_count,
-            limit_index: decision.limit_index,
-            denied_by: decision.denied_by,
-            reserved: [0; 3],
-            limit: decision.limit,
-            remaining: decision.remaining,
-            retry_after_ms: decision.retry_after_ms,
-            reset_after_ms: decision.reset_after_ms,
-            window_ms: decision.window_ms,
-            name: decision.name.map(|byte| byte as c_char),
-        }
+/// Both are the same bytes: the core writes its answer straight into the caller's memory.
+const _: () = {
+    assert!(size_of::<rl_decision>() == size_of::<Decision>());
+    assert!(align_of::<rl_decision>() == align_of::<Decision>());
+    macro_rules! same_place {
+        ($($field:ident)*) => {$(
+            assert!(std::mem::offset_of!(rl_decision, $field) == std::mem::offset_of!(Decision, $field));
+        )*};
+    }
+    same_place!(allowed flags limit_count limit_index denied_by reserved limit remaining
+        retry_after_ms reset_after_ms window_ms name);
+};
+
+/// The caller's places for answers, which begin as refusals. There are none where
+/// `out` is NULL or so many cannot lie in memory.
+#[inline]
+pub(super) unsafe fn refusals<'a>(out: *mut rl_decision, count: usize) -> &'a mut [Decision] {
+    if out.is_null() || count > isize::MAX as usize / size_of::<rl_decision>() {
+        return &mut [];
+    }
+    // SAFETY: by the caller's word `count` places for a decision, which are written
+    // before they are read; the layouts are the same.
+    unsafe {
+        (0..count).for_each(|i| out.add(i).write(rl_decision::REFUSED));
+        std::slice::from_raw_parts_mut(out.cast(), count)
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_void};
 
 use super::config::{lock, rl_config};
-use super::decision::rl_decision;
+use super::decision::{refusals, rl_decision};
 use super::error::rl_error;
 use super::ffi::{
     Failure, borrow, catch, free, give, guard, guard_explained, name, not_null, status_of,
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn rl_check(
 ) -> rl_status {
     let request = whole(user.cast(), RL_NUL, api.cast(), RL_NUL, 1);
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    unsafe { answer(service, &request, out, Service::check) }
+    unsafe { answer(service, &request, out, Service::check_into) }
 }
 
 /// The same for names of any bytes and for any cost. If the answer is yes, cost units
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn rl_check_bytes(
 ) -> rl_status {
     let request = whole(user, user_len, api, api_len, cost);
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    unsafe { answer(service, &request, out, Service::check) }
+    unsafe { answer(service, &request, out, Service::check_into) }
 }
 
 /// Answers count requests as if they were made one after the other, all at one reading
@@ -131,11 +131,9 @@ pub unsafe extern "C" fn rl_check_batch(
 ) -> rl_status {
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
     unsafe {
-        let result = checked(service, |service| batch(service, requests, count, out));
-        if result.is_err() && !out.is_null() && batch_fits(count) {
-            (0..count).for_each(|i| out.add(i).write(rl_decision::REFUSED));
-        }
-        status_of(&result)
+        answer_all(service, out, count, |service, places| {
+            batch(service, requests, count, places)
+        })
     }
 }
 
@@ -174,7 +172,7 @@ pub unsafe extern "C" fn rl_peek(
 ) -> rl_status {
     let request = whole(user, user_len, api, api_len, cost);
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    unsafe { answer(service, &request, out, Service::peek) }
+    unsafe { answer(service, &request, out, Service::peek_into) }
 }
 
 /// Writes the rule that applies to a user and an API to buf, as the line of text that
@@ -261,22 +259,38 @@ fn whole(
     }
 }
 
-/// Asks the service one question and writes the answer; a refusal where it has none.
+/// Asks the service one question; the answer is a refusal where it has none.
+#[inline]
 unsafe fn answer(
     service: *const rl_service,
     request: &rl_request,
     out: *mut rl_decision,
-    ask: impl FnOnce(&Service, Request<'_>) -> Result<Decision, Error>,
+    ask: impl FnOnce(&Service, Request<'_>, &mut Decision) -> Result<(), Error>,
 ) -> rl_status {
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
     unsafe {
-        let result = checked(service, |service| {
-            not_null(out)?;
-            out.write(ask(service, request.read()?)?.into());
-            Ok(())
-        });
-        if result.is_err() && !out.is_null() {
-            out.write(rl_decision::REFUSED);
+        answer_all(service, out, 1, |service, places| {
+            let place = places.first_mut();
+            let place = place.ok_or(Failure::Argument("the output is NULL"))?;
+            Ok(ask(service, request.read()?, place)?)
+        })
+    }
+}
+
+/// Has `count` answers written to `out`, which are refusals where that fails.
+#[inline]
+unsafe fn answer_all(
+    service: *const rl_service,
+    out: *mut rl_decision,
+    count: usize,
+    ask: impl FnOnce(&Service, &mut [Decision]) -> Result<(), Failure>,
+) -> rl_status {
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe {
+        let places = refusals(out, count);
+        let result = checked(service, |service| ask(service, places));
+        if result.is_err() {
+            refusals(out, count);
         }
         status_of(&result)
     }
@@ -284,19 +298,18 @@ unsafe fn answer(
 
 /// Runs a check. One that fails here on a service that is there counts as an error of
 /// it; what the core refuses, the core has counted.
+#[inline]
 unsafe fn checked<T>(
     service: *const rl_service,
     call: impl FnOnce(&Service) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    catch(|| {
-        // SAFETY: NULL, or by the caller's word a live service.
-        let service = &unsafe { borrow(service, NO_SERVICE) }?.0;
-        let result = catch(|| call(service));
-        if matches!(result, Err(Failure::Argument(_) | Failure::Panic)) {
-            service.count_error();
-        }
-        result
-    })
+    // SAFETY: NULL, or by the caller's word a live service.
+    let service = &unsafe { borrow(service, NO_SERVICE) }?.0;
+    let result = catch(|| call(service));
+    if matches!(result, Err(Failure::Argument(_) | Failure::Panic)) {
+        service.count_error();
+    }
+    result
 }
 
 /// The requests are read twice: first to find a wrong one, then to be answered. Nothing
@@ -305,30 +318,21 @@ unsafe fn batch(
     service: &Service,
     requests: *const rl_request,
     count: usize,
-    out: *mut rl_decision,
+    places: &mut [Decision],
 ) -> Result<(), Failure> {
     if count == 0 {
         return Ok(());
     }
-    if requests.is_null() || !batch_fits(count) {
-        return Err(Failure::Argument("requests is NULL, or count is too large"));
+    if requests.is_null() || places.len() != count {
+        return Err(Failure::Argument(
+            "requests or out is NULL, or count is too large",
+        ));
     }
-    not_null(out)?;
     // SAFETY: not NULL, so by the caller's word `count` requests with their names.
     let read = move |i| unsafe { (*requests.add(i)).read() };
     (0..count).try_for_each(|i| read(i).map(drop))?;
     let good = (0..count).filter_map(move |i| read(i).ok());
-    // SAFETY: not NULL, so by the caller's word a place for `count` decisions; the core
-    // counts no further than the requests go.
-    service.check_batch(good, |i, decision| unsafe {
-        out.add(i).write(decision.into())
-    })?;
-    Ok(())
-}
-
-/// Whether that many requests and decisions can lie in memory at all.
-fn batch_fits(count: usize) -> bool {
-    count <= isize::MAX as usize / size_of::<rl_decision>()
+    Ok(service.check_batch(good, places)?)
 }
 
 /// Copies a line and a NUL to the caller's buffer.

@@ -51,14 +51,12 @@ struct Rules(HashTable<(u64, Entry)>);
 
 impl Rules {
     #[inline]
-    fn find(&self, hash: u64, user: &[u8], api: &[u8]) -> Option<&Entry> {
+    fn find(&self, hash: impl Fn() -> u64, user: &[u8], api: &[u8]) -> Option<&Entry> {
         if self.0.is_empty() {
             return None;
         }
-        let found = self
-            .0
-            .find(hash, |(_, entry)| entry.scope.covers(user, api));
-        found.map(|(_, entry)| entry)
+        let covers = |(_, entry): &(u64, Entry)| entry.scope.covers(user, api);
+        self.0.find(hash(), covers).map(|(_, entry)| entry)
     }
 }
 
@@ -89,12 +87,17 @@ impl Book {
 
     /// The rule for a request.
     #[inline]
-    pub fn find<'b>(&'b self, names: Names, user: &[u8], api: &[u8]) -> &'b Entry {
-        let find = |rules: &'b Rules, hash| rules.find(hash, user, api);
-        find(&self.pairs, names.pair())
-            .or_else(|| find(&self.users, names.user))
-            .or_else(|| find(&self.apis, names.api))
-            .unwrap_or(&self.default)
+    pub fn find(&self, names: Names, user: &[u8], api: &[u8]) -> &Entry {
+        let Book {
+            default,
+            pairs,
+            users,
+            apis,
+        } = self;
+        let pair = pairs.find(|| names.pair(), user, api);
+        pair.or_else(|| users.find(|| names.user, user, api))
+            .or_else(|| apis.find(|| names.api, user, api))
+            .unwrap_or(default)
     }
 }
 

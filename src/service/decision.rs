@@ -15,7 +15,9 @@ pub mod flag {
     pub const UNLIMITED: u8 = 1 << 2;
 }
 
-/// The answer to a request.
+/// The answer to a request. In C it is `struct rl_decision`, byte for byte, so that
+/// an answer is written once, where the caller wants it.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
     /// Whether the request may go on.
@@ -28,6 +30,8 @@ pub struct Decision {
     pub limit_index: u8,
     /// Bit i: limit i refuses.
     pub denied_by: u8,
+    /// 0.
+    pub reserved: [u8; 3],
     /// Its quota: the burst, where it has one. [`NEVER`] for `unlimited`.
     pub limit: u64,
     /// What is left of it, in whole units. [`NEVER`] for `unlimited`.
@@ -44,9 +48,9 @@ pub struct Decision {
 }
 
 impl Decision {
-    #[inline]
-    pub(super) fn of(limit: &Limited, verdict: &Verdict) -> Decision {
-        Decision {
+    #[inline(always)]
+    pub(super) fn fill(&mut self, limit: &Limited, verdict: &Verdict) {
+        *self = Decision {
             allowed: verdict.allowed,
             denied_by: u8::from(!verdict.allowed),
             remaining: verdict.remaining,

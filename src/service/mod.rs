@@ -9,11 +9,10 @@ mod stats;
 pub use decision::{Decision, NEVER, flag};
 pub use stats::Stats;
 
-use crate::algorithm::Change;
 use crate::clock::Clock;
 use crate::config::{Config, OnFull};
 use crate::error::{Error, ErrorKind};
-use crate::hash::{Hasher, Names, Secret};
+use crate::hash::{Hasher, Key, Secret};
 use crate::rule::book::{Book, Entry, Limited, Plan};
 use crate::rule::{MAX_NAME, Rule};
 use crate::table::{Event, Full, Layout, NotStored, Table};
@@ -81,34 +80,49 @@ impl Service {
     /// Fails with [`ErrorKind::Argument`] where a name is too long or the cost is
     /// 0; nothing is taken then.
     pub fn check(&self, request: Request<'_>) -> Result<Decision, Error> {
+        let mut decision = Decision::default();
+        self.check_into(request, &mut decision)?;
+        Ok(decision)
+    }
+
+    /// The same, with the answer written in its place; on an error nothing is written.
+    #[inline]
+    pub fn check_into(&self, request: Request<'_>, out: &mut Decision) -> Result<(), Error> {
         self.counted(request.valid())?;
-        Ok(self.take(request, Time::Now))
+        self.take(request, Time::Now, out);
+        Ok(())
     }
 
     /// Answers requests as if checked one after the other, at one reading of the
-    /// clock, and hands each answer to `out` with its number, from 0.
+    /// clock, as many as there are places for answers.
     ///
     /// Fails as [`check`](Service::check) does if any request is wrong; then none
     /// has been answered.
     pub fn check_batch<'a>(
         &self,
         requests: impl Iterator<Item = Request<'a>> + Clone,
-        mut out: impl FnMut(usize, Decision),
+        out: &mut [Decision],
     ) -> Result<(), Error> {
         self.counted(requests.clone().try_for_each(Request::valid))?;
         let time = Time::At(self.clock.now_ns());
-        let decisions = requests.map(|request| self.take(request, time));
-        decisions
-            .enumerate()
-            .for_each(|(i, decision)| out(i, decision));
+        let places = requests.zip(out);
+        places.for_each(|(request, out)| self.take(request, time, out));
         Ok(())
     }
 
     /// What [`check`](Service::check) would answer. Takes nothing, and is not
     /// counted in the statistics.
     pub fn peek(&self, request: Request<'_>) -> Result<Decision, Error> {
+        let mut decision = Decision::default();
+        self.peek_into(request, &mut decision)?;
+        Ok(decision)
+    }
+
+    /// The same, with the answer written in its place; on an error nothing is written.
+    pub fn peek_into(&self, request: Request<'_>, out: &mut Decision) -> Result<(), Error> {
         self.counted(request.valid())?;
-        Ok(self.decide(request, Time::Now, Mode::Look))
+        self.decide(request, Time::Now, Mode::Look, out);
+        Ok(())
     }
 
     /// The rule for a user and an API as a line of the rule text, which parses to
@@ -129,61 +143,63 @@ impl Service {
     }
 
     #[inline]
-    fn take(&self, request: Request<'_>, time: Time) -> Decision {
-        let decision = self.decide(request, time, Mode::Take);
-        let event = if decision.allowed {
+    fn take(&self, request: Request<'_>, time: Time, out: &mut Decision) {
+        self.decide(request, time, Mode::Take, out);
+        let event = if out.allowed {
             Event::Allowed
         } else {
             Event::Denied
         };
         self.table.stripes().add(event, 1);
-        decision
     }
 
-    #[inline]
-    fn decide(&self, request: Request<'_>, time: Time, mode: Mode) -> Decision {
+    fn decide(&self, request: Request<'_>, time: Time, mode: Mode, out: &mut Decision) {
         let names = self.hasher.names(request.user, request.api);
         let Entry { plan, .. } = self.book.find(names, request.user, request.api);
-        match plan {
-            Plan::Limited(limit) => self.decide_limited(limit, names, request.cost, time, mode),
-            Plan::Unlimited => Decision::unlimited(),
-            Plan::Deny => Decision::deny(),
+        let limit = match plan {
+            Plan::Limited(limit) => limit,
+            Plan::Unlimited => return *out = Decision::unlimited(),
+            Plan::Deny => return *out = Decision::deny(),
+        };
+        let key = names.key(limit.tag);
+        loop {
+            match self.attempt(limit, key, request.cost, time, mode, out) {
+                Ok(()) => return,
+                Err(NotStored::Changed) => continue,
+                Err(NotStored::Full(full)) => return *out = self.decide_full(limit, full),
+            }
         }
     }
 
-    #[inline]
-    fn decide_limited(
+    /// One try at a decision. Everything it needs is inlined into it.
+    #[inline(never)]
+    fn attempt(
         &self,
         limit: &Limited,
-        names: Names,
+        key: Key,
         cost: u64,
         time: Time,
         mode: Mode,
-    ) -> Decision {
-        let key = names.key(limit.tag);
-        loop {
-            let found = self.table.find(key);
-            let log = self.table.log(&found);
-            let mut now = match time {
-                Time::Now => self.clock.now_ns(),
-                Time::At(now) => now,
-            };
-            let mut verdict = limit.counter.decide(found.state, &log, now, cost);
-            if verdict.stepped_back && matches!(time, Time::At(_)) {
-                // The counter is ahead of an old reading: that shows nothing of the clock.
-                now = self.clock.now_ns();
-                verdict = limit.counter.decide(found.state, &log, now, cost);
-            }
-            let change = match mode {
-                Mode::Take => verdict.change,
-                Mode::Look => Change::Keep,
-            };
-            match self.table.store(key, found, now, change) {
-                Ok(()) => return Decision::of(limit, &verdict),
-                Err(NotStored::Changed) => continue,
-                Err(NotStored::Full(full)) => return self.decide_full(limit, full),
-            }
+        out: &mut Decision,
+    ) -> Result<(), NotStored> {
+        let found = self.table.find(key);
+        let now = match time {
+            Time::Now => self.clock.now_ns(),
+            Time::At(now) => now,
+        };
+        let (log, mut edit) = (|| self.table.log(&found), None);
+        let verdict = limit.counter.decide(found.state, now, cost, log, &mut edit);
+        if verdict.stepped_back && matches!(time, Time::At(_)) {
+            // The counter is ahead of an old reading: that shows nothing of the clock.
+            return self.attempt(limit, key, cost, Time::Now, mode, out);
         }
+        if verdict.changes && mode == Mode::Take {
+            self.table.store(key, found, now, verdict.next, edit)?;
+        } else {
+            self.table.keep(found)?;
+        }
+        out.fill(limit, &verdict);
+        Ok(())
     }
 
     /// The answer where there is no room for the counter.

@@ -31,8 +31,8 @@ const _: () = assert!(size_of::<Bucket>() == 128);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot<'b> {
     fingerprint: &'b AtomicU64,
-    idle_at: &'b AtomicU64,
-    data: &'b AtomicU64,
+    /// `idle_at` and `data`.
+    counter: &'b [AtomicU64; 2],
 }
 
 /// A bucket as somebody saw it. What is read through this holds if it is still
@@ -88,10 +88,9 @@ impl Bucket {
         self.fingerprints
             .iter()
             .zip(&self.counters)
-            .map(|(fingerprint, [idle_at, data])| Slot {
+            .map(|(fingerprint, counter)| Slot {
                 fingerprint,
-                idle_at,
-                data,
+                counter,
             })
     }
 
@@ -171,8 +170,9 @@ impl<'b> Claimed<'b> {
         self.written = true;
         // The instant first: a change that stops half-way leaves a counter that
         // is idle later, not sooner.
-        slot.idle_at.store(state.idle_at, Ordering::Relaxed);
-        slot.data.store(state.data, Ordering::Relaxed);
+        let [idle_at, data] = slot.counter;
+        idle_at.store(state.idle_at, Ordering::Relaxed);
+        data.store(state.data, Ordering::Relaxed);
     }
 
     /// Frees a slot.
@@ -203,9 +203,10 @@ impl Slot<'_> {
 
     #[inline]
     pub fn state(self) -> State {
+        let [idle_at, data] = self.counter;
         State {
-            idle_at: self.idle_at.load(Ordering::Relaxed),
-            data: self.data.load(Ordering::Relaxed),
+            idle_at: idle_at.load(Ordering::Relaxed),
+            data: data.load(Ordering::Relaxed),
         }
     }
 

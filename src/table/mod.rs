@@ -25,7 +25,7 @@ use region::Region;
 pub(crate) use stats::Event;
 use stats::Stripes;
 
-use crate::algorithm::{Change, Edit, State};
+use crate::algorithm::{Edit, State};
 use crate::error::Error;
 use crate::hash::Key;
 
@@ -98,7 +98,7 @@ impl Table {
     /// Looks for a counter. Whatever is decided about it must be decided by a clock
     /// that is read after this, so that decisions are in time in the order in which
     /// they are stored.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, key: Key) -> Found<'_> {
         let first = self.look(self.first_home(key));
         if let Some(slot) = first.seen.find(key.fingerprint) {
@@ -129,51 +129,68 @@ impl Table {
         }
     }
 
+    /// Confirms what was decided without a change to the counter: nobody has
+    /// changed it since it was found.
+    #[inline(always)]
+    pub fn keep(&self, found: Found<'_>) -> Result<(), NotStored> {
+        let unchanged = match found.place {
+            Place::Here(home, _) => home.seen.unchanged(),
+            Place::Nowhere([first, second]) => first.seen.unchanged() && second.seen.unchanged(),
+        };
+        unchanged.then_some(()).ok_or(NotStored::Changed)
+    }
+
     /// Makes a counter what was decided at `now` from what was found, as one step:
-    /// nobody has changed it since.
-    #[inline]
+    /// nobody has changed it since. If it keeps a log, that is edited too.
+    #[inline(always)]
     pub fn store(
         &self,
         key: Key,
         found: Found<'_>,
         now: u64,
-        change: Change,
+        next: State,
+        edit: Option<Edit>,
     ) -> Result<(), NotStored> {
-        match (found.place, change) {
-            (Place::Here(home, _), Change::Keep) => still(home.seen.unchanged()),
-            (Place::Here(home, slot), Change::Set(state)) => {
+        match (found.place, edit) {
+            (Place::Here(home, slot), None) => {
                 let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
-                claimed.set(slot, state);
+                claimed.set(slot, next);
                 Ok(())
             }
-            (Place::Here(home, slot), Change::Log(idle_at, edit)) => {
-                self.store_log(home, slot, now, idle_at, edit)
-            }
-            (Place::Nowhere([first, second]), Change::Keep) => {
-                still(first.seen.unchanged() && second.seen.unchanged())
-            }
-            (Place::Nowhere(homes), change) => {
-                let held = Held::both(homes).ok_or(NotStored::Changed)?;
-                self.place(held, key, now, change).map_err(NotStored::Full)
-            }
+            (Place::Here(home, slot), Some(edit)) => self.store_log(home, slot, now, next, edit),
+            (Place::Nowhere(homes), edit) => self.store_new(homes, key, now, next, edit),
         }
     }
 
+    #[inline(never)]
+    fn store_new<'t>(
+        &'t self,
+        homes: [Home<'t>; 2],
+        key: Key,
+        now: u64,
+        next: State,
+        edit: Option<Edit>,
+    ) -> Result<(), NotStored> {
+        let held = Held::both(homes).ok_or(NotStored::Changed)?;
+        self.place(held, key, now, next, edit)
+            .map_err(NotStored::Full)
+    }
+
+    #[inline(never)]
     fn store_log<'t>(
         &'t self,
         home: Home<'t>,
         slot: Slot<'t>,
         now: u64,
-        idle_at: u64,
+        next: State,
         edit: Edit,
     ) -> Result<(), NotStored> {
         let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
         let take = || self.take_chunk(now);
         let (log, edited) = self.pool().edit(slot.log(), edit, home.number, take);
-        let idle_at = if edited.is_ok() {
-            idle_at
-        } else {
-            slot.state().idle_at
+        let idle_at = match edited {
+            Ok(()) => next.idle_at,
+            Err(_) => slot.state().idle_at,
         };
         claimed.set(
             slot,
@@ -267,31 +284,27 @@ impl Table {
     }
 }
 
-#[inline]
-fn still(unchanged: bool) -> Result<(), NotStored> {
-    if unchanged {
-        Ok(())
-    } else {
-        Err(NotStored::Changed)
-    }
-}
-
 impl<'t> Held<'t> {
-    /// Claims both buckets, or one if they are the same, in the order of their
-    /// numbers, so that no two threads wait for each other.
-    fn both([a, b]: [Home<'t>; 2]) -> Option<[Option<Held<'t>>; 2]> {
-        let (low, high) = if a.number <= b.number { (a, b) } else { (b, a) };
-        let low = Held {
-            number: low.number,
-            claimed: low.seen.claim()?,
-        };
-        if a.number == b.number {
-            return Some([Some(low), None]);
+    /// Claims both buckets, or one if they are the same: in the order of their
+    /// numbers, so that no two threads wait for each other. The first home comes
+    /// first.
+    fn both([first, second]: [Home<'t>; 2]) -> Option<[Option<Held<'t>>; 2]> {
+        if first.number == second.number {
+            return Some([Some(Held::one(first)?), None]);
         }
-        let high = Held {
-            number: high.number,
-            claimed: high.seen.claim()?,
-        };
-        Some([Some(low), Some(high)])
+        if first.number < second.number {
+            let first = Held::one(first)?;
+            return Some([Some(first), Some(Held::one(second)?)]);
+        }
+        let second = Held::one(second)?;
+        Some([Some(Held::one(first)?), Some(second)])
+    }
+
+    fn one(home: Home<'t>) -> Option<Held<'t>> {
+        let claimed = home.seen.claim()?;
+        Some(Held {
+            number: home.number,
+            claimed,
+        })
     }
 }

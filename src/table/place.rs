@@ -7,7 +7,7 @@
 use super::bucket::{Seen, Slot};
 use super::log::Handle;
 use super::{Event, Full, Held, Table};
-use crate::algorithm::{Change, State};
+use crate::algorithm::{Edit, State};
 use crate::hash::Key;
 
 /// How many chunks are looked at to find a log to forget, and how often.
@@ -24,12 +24,10 @@ impl Table {
         mut held: [Option<Held<'t>>; 2],
         key: Key,
         now: u64,
-        change: Change,
+        next: State,
+        edit: Option<Edit>,
     ) -> Result<(), Full> {
-        let chunk = match change {
-            Change::Log(..) => Some(self.take_chunk(now)?),
-            Change::Set(_) | Change::Keep => None,
-        };
+        let chunk = edit.map(|_| self.take_chunk(now)).transpose()?;
         let Some((number, slot)) = self.make_room(&held, now) else {
             if let Some(chunk) = chunk {
                 self.pool().give_back(Handle::single(chunk));
@@ -39,19 +37,12 @@ impl Table {
                 wait_ns: until.unwrap_or(now).saturating_sub(now),
             });
         };
-        let state = match change {
-            Change::Set(state) => state,
-            Change::Keep => State::default(),
-            Change::Log(idle_at, edit) => {
-                let (log, _) = self.pool().edit(Handle::default(), edit, number, || {
-                    chunk.ok_or(Full { wait_ns: 0 })
-                });
-                State {
-                    idle_at,
-                    data: log.data(),
-                }
-            }
-        };
+        let data = edit.map_or(next.data, |edit| {
+            let take = || chunk.ok_or(Full { wait_ns: 0 });
+            let (log, _) = self.pool().edit(Handle::default(), edit, number, take);
+            log.data()
+        });
+        let state = State { data, ..next };
         let forgotten = slot.log();
         let of_slot = held.iter_mut().flatten().find(|held| held.number == number);
         if let Some(held) = of_slot {
@@ -74,7 +65,9 @@ impl Table {
             let slots = held.claimed.seen().slots();
             slots.filter(|slot| !slot.is_live(now)).count()
         };
-        let emptier = held.iter().flatten().max_by_key(|&held| free(held))?;
+        // Of equals the last wins: the first home, where it is found sooner.
+        let homes = held.iter().rev().flatten();
+        let emptier = homes.max_by_key(|&held| free(held))?;
         let slots = emptier.claimed.seen().slots();
         // Never used before expired, so that the latter are counted for what they are.
         let slot = slots
