@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{Error, ErrorKind};
 
@@ -58,9 +58,9 @@ impl Clock {
     #[inline]
     pub fn now_ns(&self) -> u64 {
         let now = match &self.0 {
-            Source::System(SystemClock::Monotonic) => read(ClockId::CLOCK_MONOTONIC),
-            Source::System(SystemClock::MonotonicCoarse) => read(ClockId::CLOCK_MONOTONIC_COARSE),
-            Source::System(SystemClock::Realtime) => read(ClockId::CLOCK_REALTIME),
+            Source::System(SystemClock::Monotonic) => read(ClockId::Monotonic),
+            Source::System(SystemClock::MonotonicCoarse) => read(ClockId::MonotonicCoarse),
+            Source::System(SystemClock::Realtime) => read(ClockId::Realtime),
             // Acquire: whoever sees the new time also sees what was done before it was set.
             Source::Manual(now) => now.load(Ordering::Acquire),
             Source::Callback(now) => now(),
@@ -110,16 +110,11 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Reads a clock of the system. These clocks exist on every Linux, so there is
-/// no failure to report; a time before 1970 counts as 0.
+/// Reads a clock of the system; a time before 1970 counts as 0.
 #[inline]
 fn read(clock: ClockId) -> u64 {
-    match clock_gettime(clock) {
-        Ok(time) => {
-            let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
-            let nanos = u64::try_from(time.tv_nsec()).unwrap_or(0);
-            seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
-        }
-        Err(_) => 0,
-    }
+    let time = clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
 }

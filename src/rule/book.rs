@@ -86,7 +86,7 @@ impl Book {
     }
 
     /// The rule for a request.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, names: Names, user: &[u8], api: &[u8]) -> &Entry {
         let Book {
             default,

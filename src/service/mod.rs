@@ -86,7 +86,7 @@ impl Service {
     }
 
     /// The same, with the answer written in its place; on an error nothing is written.
-    #[inline]
+    #[inline(always)]
     pub fn check_into(&self, request: Request<'_>, out: &mut Decision) -> Result<(), Error> {
         self.counted(request.valid())?;
         self.take(request, Time::Now, out);
@@ -142,7 +142,7 @@ impl Service {
         result.inspect_err(|_| self.count_error())
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&self, request: Request<'_>, time: Time, out: &mut Decision) {
         self.decide(request, time, Mode::Take, out);
         let event = if out.allowed {
@@ -153,6 +153,7 @@ impl Service {
         self.table.stripes().add(event, 1);
     }
 
+    #[inline(always)]
     fn decide(&self, request: Request<'_>, time: Time, mode: Mode, out: &mut Decision) {
         let names = self.hasher.names(request.user, request.api);
         let Entry { plan, .. } = self.book.find(names, request.user, request.api);
