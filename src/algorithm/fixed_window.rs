@@ -3,7 +3,7 @@
 //!
 //! `idle_at` is the end of the window, `data` the count.
 
-use super::{Edit, NEVER, SKEW_NS, State, Verdict};
+use super::{Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A fixed window's limit.
@@ -21,8 +21,35 @@ impl FixedWindow {
         }
     }
 
+    /// The window that counts at `now`, and whether the one stored begins after it.
+    #[inline]
+    fn read(&self, state: State, now: u64) -> (State, bool) {
+        let end = |time: u64| time - time % self.window + self.window;
+        if state.idle_at <= now {
+            (
+                State {
+                    idle_at: end(now),
+                    data: 0,
+                },
+                false,
+            )
+        } else if state.idle_at - now > self.window + SKEW_NS {
+            (
+                State {
+                    idle_at: end(now),
+                    data: state.data,
+                },
+                true,
+            )
+        } else {
+            (state, false)
+        }
+    }
+}
+
+impl Decide for FixedWindow {
     #[inline(always)]
-    pub fn decide<L>(
+    fn decide<L: Runs>(
         &self,
         state: State,
         now: u64,
@@ -55,31 +82,6 @@ impl FixedWindow {
             stepped_back,
             changes: stepped_back,
             next: window,
-        }
-    }
-
-    /// The window that counts at `now`, and whether the one stored begins after it.
-    #[inline]
-    fn read(&self, state: State, now: u64) -> (State, bool) {
-        let end = |time: u64| time - time % self.window + self.window;
-        if state.idle_at <= now {
-            (
-                State {
-                    idle_at: end(now),
-                    data: 0,
-                },
-                false,
-            )
-        } else if state.idle_at - now > self.window + SKEW_NS {
-            (
-                State {
-                    idle_at: end(now),
-                    data: state.data,
-                },
-                true,
-            )
-        } else {
-            (state, false)
         }
     }
 }

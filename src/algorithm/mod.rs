@@ -55,6 +55,28 @@ pub(crate) struct Verdict {
     pub next: State,
 }
 
+/// A limit made ready to count by one algorithm.
+pub(crate) trait Decide {
+    /// The answer to a `cost` (at least 1) at `now` from a counter in `state`. One
+    /// that keeps a `log` leaves in `edit` how that changes.
+    fn decide<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl FnOnce() -> L,
+        edit: &mut Option<Edit>,
+    ) -> Verdict;
+}
+
+/// Something to be done with an algorithm, whichever it is.
+pub(crate) trait Visitor {
+    /// What comes of it.
+    type Output;
+
+    fn visit(self, algorithm: &impl Decide) -> Self::Output;
+}
+
 /// Writes the list of algorithms out as an enum of their names and one of their
 /// prepared forms, so that a check dispatches without a pointer.
 macro_rules! algorithms {
@@ -94,19 +116,12 @@ macro_rules! algorithms {
                 }
             }
 
-            /// The answer to a `cost` (at least 1) at `now` from a counter in `state`.
-            /// One that keeps a `log` leaves in `edit` how that changes.
+            /// Hands the algorithm, by its own type, to a visitor: what the visitor
+            /// does is compiled for each algorithm, without a branch inside.
             #[inline(always)]
-            pub fn decide<L: Runs>(
-                &self,
-                state: State,
-                now: u64,
-                cost: u64,
-                log: impl FnOnce() -> L,
-                edit: &mut Option<Edit>,
-            ) -> Verdict {
+            pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
-                    $(Counter::$Name(counter) => counter.decide(state, now, cost, log, edit),)*
+                    $(Counter::$Name(counter) => visitor.visit(counter),)*
                 }
             }
         }

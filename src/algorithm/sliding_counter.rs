@@ -7,7 +7,7 @@
 //!
 //! `idle_at` is the end of the next window, `data` the two counts in 32 bits each.
 
-use super::{Edit, NEVER, SKEW_NS, State, Verdict};
+use super::{Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A sliding window counter's limit.
@@ -34,50 +34,6 @@ impl SlidingWindowCounter {
             limit: limit.limit.min(u64::from(u32::MAX)),
             window,
             narrow: window.checked_mul(u64::from(u32::MAX)).is_some(),
-        }
-    }
-
-    #[inline(always)]
-    pub fn decide<L>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        _log: impl FnOnce() -> L,
-        _edit: &mut Option<Edit>,
-    ) -> Verdict {
-        let (counts, stepped_back) = self.read(state, now);
-        let until_end = (counts.end - now).min(self.window);
-        let weighed = self.scale_up(counts.last, until_end);
-        let left = self.limit.saturating_sub(weighed + counts.count);
-        if cost <= left {
-            let charged = Counts {
-                count: counts.count + cost,
-                ..counts
-            };
-            return Verdict {
-                allowed: true,
-                remaining: left - cost,
-                retry_ns: 0,
-                reset_ns: self.idle_at(charged) - now,
-                stepped_back,
-                changes: true,
-                next: self.state(charged),
-            };
-        }
-        let unused = counts.count == 0 && counts.last == 0;
-        Verdict {
-            allowed: false,
-            remaining: left,
-            retry_ns: self.wait(counts, now, cost),
-            reset_ns: if unused {
-                0
-            } else {
-                self.idle_at(counts) - now
-            },
-            stepped_back,
-            changes: stepped_back,
-            next: self.state(counts),
         }
     }
 
@@ -179,6 +135,52 @@ impl SlidingWindowCounter {
         State {
             idle_at: counts.end + self.window,
             data: half(counts.last) << 32 | half(counts.count),
+        }
+    }
+}
+
+impl Decide for SlidingWindowCounter {
+    #[inline(always)]
+    fn decide<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        _log: impl FnOnce() -> L,
+        _edit: &mut Option<Edit>,
+    ) -> Verdict {
+        let (counts, stepped_back) = self.read(state, now);
+        let until_end = (counts.end - now).min(self.window);
+        let weighed = self.scale_up(counts.last, until_end);
+        let left = self.limit.saturating_sub(weighed + counts.count);
+        if cost <= left {
+            let charged = Counts {
+                count: counts.count + cost,
+                ..counts
+            };
+            return Verdict {
+                allowed: true,
+                remaining: left - cost,
+                retry_ns: 0,
+                reset_ns: self.idle_at(charged) - now,
+                stepped_back,
+                changes: true,
+                next: self.state(charged),
+            };
+        }
+        let unused = counts.count == 0 && counts.last == 0;
+        Verdict {
+            allowed: false,
+            remaining: left,
+            retry_ns: self.wait(counts, now, cost),
+            reset_ns: if unused {
+                0
+            } else {
+                self.idle_at(counts) - now
+            },
+            stepped_back,
+            changes: stepped_back,
+            next: self.state(counts),
         }
     }
 }

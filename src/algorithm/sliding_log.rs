@@ -10,7 +10,7 @@
 //! `data` belongs to whoever stores the log: here it is only read as runs and
 //! changed by an [`Edit`].
 
-use super::{NEVER, SKEW_NS, State, Verdict};
+use super::{Decide, NEVER, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// So many expired runs are worth a write, also when the answer is a refusal.
@@ -70,41 +70,6 @@ impl SlidingWindow {
             limit: limit.limit.min(u64::from(u32::MAX)),
             window,
             tick,
-        }
-    }
-
-    #[inline(never)]
-    pub fn decide<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        log: impl FnOnce() -> L,
-        edit: &mut Option<Edit>,
-    ) -> Verdict {
-        let tick = now.div_ceil(self.tick);
-        if state.idle_at <= now {
-            return self.decide_new(now, tick, cost, edit);
-        }
-        let log = log();
-        let newest = state.idle_at.saturating_sub(self.window) / self.tick;
-        if newest.saturating_sub(tick) > SKEW_NS.div_ceil(self.tick) {
-            return self.decide_stepped_back(&log, now, tick, cost, edit);
-        }
-        let live = self.live(&log, newest, now);
-        if let Some(left) = self.fits(live.count, cost) {
-            let tick = tick.max(newest);
-            *edit = Some(live.slide(run(tick, cost)));
-            return self.allowed(now, tick, left);
-        }
-        let trims = live.expired_runs >= TRIM_RUNS;
-        if trims {
-            *edit = Some(live.slide(Run::default()));
-        }
-        Verdict {
-            changes: trims,
-            retry_ns: self.wait(&log, newest, now, &live, cost),
-            ..self.refused(now, state.idle_at, live.count)
         }
     }
 
@@ -223,6 +188,43 @@ impl SlidingWindow {
     #[inline]
     fn expiry(&self, tick: u64) -> u64 {
         tick.saturating_mul(self.tick).saturating_add(self.window)
+    }
+}
+
+impl Decide for SlidingWindow {
+    #[inline(never)]
+    fn decide<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl FnOnce() -> L,
+        edit: &mut Option<Edit>,
+    ) -> Verdict {
+        let tick = now.div_ceil(self.tick);
+        if state.idle_at <= now {
+            return self.decide_new(now, tick, cost, edit);
+        }
+        let log = log();
+        let newest = state.idle_at.saturating_sub(self.window) / self.tick;
+        if newest.saturating_sub(tick) > SKEW_NS.div_ceil(self.tick) {
+            return self.decide_stepped_back(&log, now, tick, cost, edit);
+        }
+        let live = self.live(&log, newest, now);
+        if let Some(left) = self.fits(live.count, cost) {
+            let tick = tick.max(newest);
+            *edit = Some(live.slide(run(tick, cost)));
+            return self.allowed(now, tick, left);
+        }
+        let trims = live.expired_runs >= TRIM_RUNS;
+        if trims {
+            *edit = Some(live.slide(Run::default()));
+        }
+        Verdict {
+            changes: trims,
+            retry_ns: self.wait(&log, newest, now, &live, cost),
+            ..self.refused(now, state.idle_at, live.count)
+        }
     }
 }
 

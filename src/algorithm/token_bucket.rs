@@ -8,7 +8,7 @@
 //! number of ns less a fraction. No part of a token is ever lost or made up, and
 //! the state means the same after the limit has changed.
 
-use super::{Edit, NEVER, SKEW_NS, State, Verdict};
+use super::{Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A token bucket's limit, with its capacity and the price of one token as times.
@@ -57,44 +57,6 @@ impl TokenBucket {
             .checked_add(2 + SKEW_NS)
             .is_some_and(|longest| longest.checked_mul(bucket.limit).is_some());
         bucket
-    }
-
-    #[inline(always)]
-    pub fn decide<L>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        _log: impl FnOnce() -> L,
-        _edit: &mut Option<Edit>,
-    ) -> Verdict {
-        let (full_at, stepped_back) = self.read(state, now);
-        let refused = |retry_ns| Verdict {
-            allowed: false,
-            remaining: self.tokens(full_at, now),
-            retry_ns,
-            reset_ns: full_at.whole - now,
-            stepped_back,
-            changes: stepped_back,
-            next: full_at.state(),
-        };
-        if cost > self.capacity {
-            return refused(NEVER);
-        }
-        let charged = full_at.plus(self.price(cost), self.limit);
-        let opens_at = self.opens_at(charged);
-        if opens_at > now {
-            return refused(opens_at - now);
-        }
-        Verdict {
-            allowed: true,
-            remaining: self.tokens(charged, now),
-            retry_ns: 0,
-            reset_ns: charged.whole - now,
-            stepped_back,
-            changes: true,
-            next: charged.state(),
-        }
     }
 
     /// When the bucket of a stored state is full, never before `now`; and whether
@@ -172,6 +134,46 @@ impl TokenBucket {
         Span {
             whole: u64::try_from(time / limit).unwrap_or(u64::MAX),
             part: (time % limit) as u64,
+        }
+    }
+}
+
+impl Decide for TokenBucket {
+    #[inline(always)]
+    fn decide<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        _log: impl FnOnce() -> L,
+        _edit: &mut Option<Edit>,
+    ) -> Verdict {
+        let (full_at, stepped_back) = self.read(state, now);
+        let refused = |retry_ns| Verdict {
+            allowed: false,
+            remaining: self.tokens(full_at, now),
+            retry_ns,
+            reset_ns: full_at.whole - now,
+            stepped_back,
+            changes: stepped_back,
+            next: full_at.state(),
+        };
+        if cost > self.capacity {
+            return refused(NEVER);
+        }
+        let charged = full_at.plus(self.price(cost), self.limit);
+        let opens_at = self.opens_at(charged);
+        if opens_at > now {
+            return refused(opens_at - now);
+        }
+        Verdict {
+            allowed: true,
+            remaining: self.tokens(charged, now),
+            retry_ns: 0,
+            reset_ns: charged.whole - now,
+            stepped_back,
+            changes: true,
+            next: charged.state(),
         }
     }
 }

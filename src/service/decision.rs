@@ -108,6 +108,6 @@ fn whole_ms(ns: u64) -> u64 {
     if ns == NEVER {
         NEVER
     } else {
-        ns.div_ceil(1_000_000)
+        ns.saturating_add(999_999) / 1_000_000
     }
 }

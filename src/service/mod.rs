@@ -3,19 +3,22 @@
 //! Rules live here, counters in the [table](crate::table). Nothing here locks,
 //! allocates or keeps state of its own.
 
+mod attempt;
 mod decision;
 mod stats;
 
 pub use decision::{Decision, NEVER, flag};
 pub use stats::Stats;
 
+use attempt::{Attempt, Mode, Time};
+
 use crate::clock::Clock;
 use crate::config::{Config, OnFull};
 use crate::error::{Error, ErrorKind};
-use crate::hash::{Hasher, Key, Secret};
+use crate::hash::{Hasher, Secret};
 use crate::rule::book::{Book, Entry, Limited, Plan};
 use crate::rule::{MAX_NAME, Rule};
-use crate::table::{Event, Full, Layout, NotStored, Table};
+use crate::table::{Event, Full, Layout, Table};
 
 /// One request: who asks for what, and how much it takes.
 #[derive(Clone, Copy, Debug)]
@@ -36,23 +39,6 @@ pub struct Service {
     clock: Clock,
     table: Table,
     on_full: OnFull,
-}
-
-/// Whether a decision is carried out.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Take,
-    Look,
-}
-
-/// When a decision is made.
-#[derive(Clone, Copy)]
-enum Time {
-    /// When the counter has been seen: in time, decisions are then in the order
-    /// in which the table has them.
-    Now,
-    /// At a reading made before, for several decisions at once.
-    At(u64),
 }
 
 impl Service {
@@ -162,45 +148,18 @@ impl Service {
             Plan::Unlimited => return *out = Decision::unlimited(),
             Plan::Deny => return *out = Decision::deny(),
         };
-        let key = names.key(limit.tag);
-        loop {
-            match self.attempt(limit, key, request.cost, time, mode, out) {
-                Ok(()) => return,
-                Err(NotStored::Changed) => continue,
-                Err(NotStored::Full(full)) => return *out = self.decide_full(limit, full),
-            }
-        }
-    }
-
-    /// One try at a decision. Everything it needs is inlined into it.
-    #[inline(never)]
-    fn attempt(
-        &self,
-        limit: &Limited,
-        key: Key,
-        cost: u64,
-        time: Time,
-        mode: Mode,
-        out: &mut Decision,
-    ) -> Result<(), NotStored> {
-        let found = self.table.find(key);
-        let now = match time {
-            Time::Now => self.clock.now_ns(),
-            Time::At(now) => now,
+        let attempt = Attempt {
+            table: &self.table,
+            clock: &self.clock,
+            limit,
+            key: names.key(limit.tag),
+            cost: request.cost,
+            time,
+            mode,
         };
-        let (log, mut edit) = (|| self.table.log(&found), None);
-        let verdict = limit.counter.decide(found.state, now, cost, log, &mut edit);
-        if verdict.stepped_back && matches!(time, Time::At(_)) {
-            // The counter is ahead of an old reading: that shows nothing of the clock.
-            return self.attempt(limit, key, cost, Time::Now, mode, out);
-        }
-        if verdict.changes && mode == Mode::Take {
-            self.table.store(key, found, now, verdict.next, edit)?;
-        } else {
-            self.table.keep(found)?;
-        }
-        out.fill(limit, &verdict);
-        Ok(())
+        attempt
+            .until_done(out)
+            .unwrap_or_else(|full| *out = self.decide_full(limit, full));
     }
 
     /// The answer where there is no room for the counter.
