@@ -40,10 +40,11 @@ $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so: $(SO)
 	@ln -sf $(<F) $@
 
 # One object of what the exported functions reach, in which nothing else is global:
-# the Rust runtime inside meets no other in the program.
+# the Rust runtime inside meets no other in the program. Bitcode that came along goes,
+# or an ar with a plugin for an older LLVM would leave the symbols out of its index.
 $(BUILD)/librl.a: $(TARGET)/release/librl.a $(EXPORTS) | $(BUILD)
 	@$(LD) -r --gc-sections --force-group-allocation $(addprefix -u ,$(shell cat $(EXPORTS))) -o $(BUILD)/rl.o $<
-	@$(OBJCOPY) --keep-global-symbols=$(EXPORTS) $(BUILD)/rl.o
+	@$(OBJCOPY) --keep-global-symbols=$(EXPORTS) -R .llvmbc -R .llvmcmd $(BUILD)/rl.o
 	@rm -f $@ && $(AR) rcs $@ $(BUILD)/rl.o && rm $(BUILD)/rl.o
 
 $(BUILD):
