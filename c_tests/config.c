@@ -1,6 +1,6 @@
 /*
  * Rules and settings through the C interface: what is refused, where, and that a
- * refusal changes nothing; and the clocks that a service may be given.
+ * refusal changes nothing.
  */
 #include "fixture.h"
 
@@ -219,120 +219,6 @@ static void a_service_keeps_the_rules_it_was_made_with(void) {
     rl_service_free(service);
 }
 
-/* ---- clocks ----------------------------------------------------------------------- */
-
-static void a_manual_clock_moves_only_when_told(void) {
-    rl_clock *clock = fixture_clock(0);
-    rl_service *service = fixture_service("default = token-bucket,1,10", clock);
-    CHECK(rl_allow(service, "u"));
-    CHECK(!rl_allow(service, "u"));
-    CHECK_INT(rl_clock_advance_ns(clock, 10 * RL_NS_PER_S - 1), RL_OK);
-    CHECK(!rl_allow(service, "u"));
-    CHECK_INT(rl_clock_advance_ns(clock, 1), RL_OK);
-    CHECK(rl_allow(service, "u"));
-    CHECK_INT(rl_clock_set_ns(clock, 20 * RL_NS_PER_S), RL_OK);
-    CHECK(rl_allow(service, "u"));
-    CHECK_INT(rl_clock_set_ns(clock, 0), RL_OK); /* back: no extra burst */
-    CHECK(!rl_allow(service, "u"));
-    CHECK_INT(rl_clock_advance_ns(clock, UINT64_MAX), RL_OK);
-    CHECK_INT(rl_clock_advance_ns(clock, UINT64_MAX), RL_OK); /* stops at the end */
-    CHECK(rl_allow(service, "u"));
-    rl_service_free(service);
-    rl_clock_free(clock);
-}
-
-static void services_share_a_clock_and_outlive_its_handle(void) {
-    rl_clock *clock = fixture_clock(0);
-    rl_service *first = fixture_service("default = token-bucket,1,10", clock);
-    rl_service *second = fixture_service("default = token-bucket,1,10", clock);
-    CHECK(rl_allow(first, "u") && rl_allow(second, "u"));
-    CHECK_INT(rl_clock_set_ns(clock, 10 * RL_NS_PER_S), RL_OK);
-    CHECK(rl_allow(first, "u") && rl_allow(second, "u"));
-    rl_clock_free(clock);
-    CHECK(!rl_allow(first, "u"));
-    rl_service_free(first);
-    CHECK(!rl_allow(second, "u"));
-    rl_service_free(second);
-}
-
-struct counted {
-    uint64_t now_ns, readings;
-};
-
-static uint64_t count_reading(void *context) {
-    struct counted *counted = context;
-    counted->readings++;
-    return counted->now_ns;
-}
-
-static uint64_t readings_since(const struct counted *counted, uint64_t *before) {
-    uint64_t since = counted->readings - *before;
-    *before = counted->readings;
-    return since;
-}
-
-static void a_callback_clock_is_read_once_a_call(void) {
-    struct counted counted = {0, 0};
-    rl_clock *clock = NULL;
-    NEED(rl_clock_new_callback(count_reading, &counted, &clock) == RL_OK);
-    rl_service *service = fixture_service("default = token-bucket,2,10\n"
-                                          "api.w = fixed-window,2,10\n"
-                                          "api.l = sliding-window,2,10\n"
-                                          "api.c = sliding-window-counter,2,10\n",
-                                          clock);
-    const char *apis[] = {"", "w", "l", "c"};
-    uint64_t before = counted.readings;
-    rl_decision decisions[40];
-    for (size_t i = 0; i < 16; i++) { /* of each: a new key, a known one, two refusals */
-        CHECK_INT(rl_check(service, "u", apis[i % 4], decisions), RL_OK);
-        CHECK_UINT(readings_since(&counted, &before), 1);
-    }
-    CHECK(rl_allow(service, "v"));
-    CHECK_UINT(readings_since(&counted, &before), 1);
-    CHECK_INT(rl_peek(service, "u", 1, "", 0, 1, decisions), RL_OK);
-    CHECK_UINT(readings_since(&counted, &before), 1);
-
-    rl_request requests[40];
-    for (size_t i = 0; i < 40; i++) {
-        requests[i] = (rl_request){&"abcdefghij"[i % 10], 1, apis[i % 4], RL_NUL, 1};
-    }
-    CHECK_INT(rl_check_batch(service, requests, 40, decisions), RL_OK);
-    CHECK_UINT(readings_since(&counted, &before), 1);
-    rl_service_free(service);
-    rl_clock_free(clock);
-}
-
-static void a_callback_clock_is_what_the_service_goes_by(void) {
-    struct counted counted = {0, 0};
-    rl_clock *clock = NULL;
-    NEED(rl_clock_new_callback(count_reading, &counted, &clock) == RL_OK);
-    rl_service *service = fixture_service("default = token-bucket,1,10", clock);
-    CHECK_INT(rl_clock_set_ns(clock, 1), RL_ERR_UNSUPPORTED);
-    CHECK_INT(rl_clock_advance_ns(clock, 1), RL_ERR_UNSUPPORTED);
-    rl_clock_free(clock);
-    CHECK(rl_allow(service, "u"));
-    CHECK(!rl_allow(service, "u"));
-    counted.now_ns = 10 * RL_NS_PER_S;
-    CHECK(rl_allow(service, "u"));
-    rl_service_free(service);
-}
-
-static void the_clocks_of_the_system_go(const char *name) {
-    char rules[64];
-    snprintf(rules, sizeof rules, "default = token-bucket,1,50ms\nclock = %s\n", name);
-    rl_service *service = fixture_service(rules, NULL);
-    unsigned long tries = 0;
-    while (!rl_allow(service, "u")) {
-        tries++;
-    }
-    CHECK_UINT(tries, 0);
-    while (!rl_allow(service, "u")) { /* for ever, if the clock stood still */
-        tries++;
-    }
-    CHECK(tries > 0);
-    rl_service_free(service);
-}
-
 int main(void) {
     a_wrong_text_says_where_and_what();
     an_error_leaves_the_config_as_it_was();
@@ -343,12 +229,5 @@ int main(void) {
     null_is_any_and_length_0_is_the_empty_name();
     a_length_cuts_a_name_and_a_nul_does_not();
     a_service_keeps_the_rules_it_was_made_with();
-    a_manual_clock_moves_only_when_told();
-    services_share_a_clock_and_outlive_its_handle();
-    a_callback_clock_is_read_once_a_call();
-    a_callback_clock_is_what_the_service_goes_by();
-    the_clocks_of_the_system_go("monotonic");
-    the_clocks_of_the_system_go("monotonic-coarse");
-    the_clocks_of_the_system_go("realtime");
     return test_end();
 }

@@ -9,6 +9,7 @@
 #ifndef LIBRL_TEST_H
 #define LIBRL_TEST_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

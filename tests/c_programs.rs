@@ -1,0 +1,190 @@
+//! Builds and runs the tests in C (`c_tests`), one test here for each program there,
+//! and then again, in short forms, under valgrind.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod c_build;
+mod made;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use c_build::{Ran, program, run};
+use made::root;
+
+/// The files in `c_tests/cases` that hold.
+const CASES: [&str; 5] = ["charge", "keys", "numbers", "retry", "sliding"];
+
+/// Those that need several limits, `per=` or a reload, which this version refuses.
+const CASES_NOT_SUPPORTED: [&str; 2] = ["many", "reload"];
+
+#[test]
+fn arguments() {
+    passes(&mut c_test("arguments"));
+}
+
+#[test]
+fn config() {
+    passes(&mut c_test("config"));
+}
+
+#[test]
+fn clock() {
+    passes(&mut c_test("clock"));
+}
+
+#[test]
+fn cases() {
+    passes(c_test("cases").args(CASES.map(case_file)));
+}
+
+#[test]
+fn cases_of_what_is_not_supported_say_so() {
+    let files = CASES_NOT_SUPPORTED.map(case_file);
+    passes(c_test("cases").arg("--unsupported").args(&files));
+    for file in files {
+        let ran = run(c_test("cases").arg(&file), b"");
+        assert_eq!(ran.code, Some(1), "{}", ran.output);
+        assert!(ran.output.contains("not supported"), "{}", ran.output);
+    }
+}
+
+#[test]
+fn no_case_file_is_left_out() {
+    let listed = CASES.iter().chain(&CASES_NOT_SUPPORTED);
+    let listed: BTreeSet<_> = listed.map(|name| case_file(name)).collect();
+    assert_eq!(files("c_tests/cases"), listed);
+}
+
+/// Each file says in its first line how the runner must fail it.
+#[test]
+fn wrong_cases_fail() {
+    let files = files("c_tests/cases_wrong");
+    assert!(!files.is_empty());
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let first = text.lines().next().unwrap_or_default();
+        let expected = first.strip_prefix("# fails with: ").unwrap();
+        let ran = run(c_test("cases").arg(&file), b"");
+        let name = file.display();
+        assert_eq!(ran.code, Some(1), "{name}: {}", ran.output);
+        assert!(ran.output.contains(expected), "{name}: {}", ran.output);
+    }
+}
+
+/// The harness itself: a check that fails prints both values, and fails the program.
+#[test]
+fn wrong_checks_fail() {
+    let source = root().join("c_tests/checks_wrong/checks.c");
+    let expected = fs::read_to_string(source.with_extension("expected")).unwrap();
+    let ran = run(
+        &mut Command::new(program("c_tests/checks_wrong/checks.c")),
+        b"",
+    );
+    let place = format!("{}:", source.display());
+    assert_eq!(ran.output.replace(&place, ""), expected);
+    assert_eq!(ran.code, Some(1));
+}
+
+#[test]
+fn threads() {
+    passes(&mut c_test("threads"));
+}
+
+#[test]
+fn batch() {
+    passes(&mut c_test("batch"));
+}
+
+#[test]
+fn memory() {
+    passes(&mut c_test("memory"));
+}
+
+#[test]
+fn explain() {
+    passes(&mut c_test("explain"));
+}
+
+mod valgrind {
+    use super::{CASES, c_program, case_file, passes};
+    use crate::c_build::under_valgrind;
+
+    fn passes_with(name: &str, arguments: &[&str]) {
+        passes(under_valgrind(&c_program(name)).args(arguments));
+    }
+
+    #[test]
+    fn arguments() {
+        passes_with("arguments", &[]);
+    }
+
+    #[test]
+    fn config() {
+        passes_with("config", &[]);
+    }
+
+    #[test]
+    fn clock() {
+        passes_with("clock", &[]);
+    }
+
+    #[test]
+    fn cases() {
+        passes(under_valgrind(&c_program("cases")).args(CASES.map(case_file)));
+    }
+
+    #[test]
+    fn threads() {
+        passes_with("threads", &["10"]);
+    }
+
+    #[test]
+    fn batch() {
+        passes_with("batch", &["100"]);
+    }
+
+    #[test]
+    fn memory() {
+        passes_with("memory", &["1"]);
+    }
+
+    #[test]
+    fn explain() {
+        passes_with("explain", &[]);
+    }
+}
+
+fn c_test(name: &str) -> Command {
+    Command::new(c_program(name))
+}
+
+fn c_program(name: &str) -> PathBuf {
+    program(&format!("c_tests/{name}.c"))
+}
+
+fn case_file(name: &str) -> PathBuf {
+    root()
+        .join("c_tests/cases")
+        .join(name)
+        .with_extension("cases")
+}
+
+fn files(directory: &str) -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(root().join(directory)).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Runs a test program, which must end well and say how many checks it has made.
+fn passes(command: &mut Command) {
+    let Ran { code, output } = run(command, b"");
+    let passed = output
+        .lines()
+        .last()
+        .and_then(|line| line.strip_suffix(" passed, 0 failed"));
+    let passed = passed.and_then(|number| number.parse().ok()).unwrap_or(0);
+    assert_eq!(code, Some(0), "{output}");
+    assert!(passed > 0, "no check was made: {output}");
+}
