@@ -5,14 +5,16 @@
 
 mod c_build;
 mod made;
+mod running;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use c_build::{Ran, program, run};
+use c_build::program;
 use made::root;
+use running::run;
 
 /// The files in `c_tests/cases` that hold.
 const CASES: [&str; 5] = ["charge", "keys", "numbers", "retry", "sliding"];
@@ -179,12 +181,11 @@ fn files(directory: &str) -> BTreeSet<PathBuf> {
 
 /// Runs a test program, which must end well and say how many checks it has made.
 fn passes(command: &mut Command) {
-    let Ran { code, output } = run(command, b"");
+    let output = run(command, b"").succeeded();
     let passed = output
         .lines()
         .last()
         .and_then(|line| line.strip_suffix(" passed, 0 failed"));
     let passed = passed.and_then(|number| number.parse().ok()).unwrap_or(0);
-    assert_eq!(code, Some(0), "{output}");
     assert!(passed > 0, "no check was made: {output}");
 }

@@ -5,13 +5,15 @@
 
 mod c_build;
 mod made;
+mod running;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use c_build::{directory, program, run, under_valgrind};
+use c_build::{program, under_valgrind};
 use made::{output, root};
+use running::{own_directory, run};
 
 #[test]
 fn the_walkthrough_prints_what_was_agreed() {
@@ -307,8 +309,7 @@ fn line(client: &str, time: &str, request: &str) -> String {
 
 /// The log reader, with these rules.
 fn weblog(rules: &str) -> Command {
-    let test = std::thread::current().name().unwrap().to_owned();
-    let path = directory(&test).join("rules.conf");
+    let path = own_directory().join("rules.conf");
     fs::write(&path, rules).unwrap();
     let mut command = Command::new(program("examples/weblog.c"));
     command.arg(path);
