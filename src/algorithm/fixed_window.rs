@@ -36,7 +36,9 @@ impl FixedWindow {
         } else if state.idle_at - now > self.window + SKEW_NS {
             (
                 State {
-                    idle_at: end(now),
+                    // A window of its own, so that no border lies between the step
+                    // and where the count was: crossing it again would start anew.
+                    idle_at: now + self.window,
                     data: state.data,
                 },
                 true,
