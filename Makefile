@@ -22,7 +22,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all demo test bench header install uninstall clean help tools check-demo valgrind
+.PHONY: all demo test bench header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -53,6 +53,8 @@ $(BUILD):
 $(BUILD)/%: examples/%.c $(wildcard examples/*.h) include/rl.h $(LIBS)
 	@$(C99) -o $@ $< -L$(BUILD) -lrl '-Wl,-rpath,$$ORIGIN'
 
+$(BUILD)/weblog: examples/topk.h
+
 demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limits of a web server's log
 	@$(BUILD)/walkthrough examples/walkthrough.conf
 	@echo
@@ -63,7 +65,7 @@ test: tools all ## Run all tests
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 	RUSTFLAGS="--cfg loom" $(CARGO) test --locked --target-dir $(TARGET)/loom --release --lib loom
-	$(MAKE) check-demo valgrind
+	$(MAKE) check-demo
 
 tools: # what the tests need beside Rust
 	@.ci/tools
@@ -71,19 +73,6 @@ tools: # what the tests need beside Rust
 check-demo: $(BUILD)/walkthrough $(BUILD)/weblog # both print exactly what they should
 	@$(BUILD)/walkthrough examples/walkthrough.conf | diff -u examples/walkthrough.expected -
 	@$(BUILD)/weblog examples/weblog.conf examples/access.log | diff -u examples/weblog.expected -
-
-# The C tests with the static library, in their short forms.
-C_TESTS       := $(basename $(notdir $(wildcard c_tests/*.c)))
-SHORT_batch   := 20
-SHORT_cases   := $(addprefix c_tests/cases/,keys.cases numbers.cases retry.cases)
-SHORT_memory  := 1
-SHORT_threads := 20
-$(BUILD)/c_tests/%: c_tests/%.c $(wildcard c_tests/*.h) include/rl.h $(BUILD)/librl.a
-	@mkdir -p $(@D)
-	@$(C99) -o $@ $< $(BUILD)/librl.a
-valgrind: $(C_TESTS:%=valgrind-%) # no error and no leak in any C test
-valgrind-%: $(BUILD)/c_tests/%
-	valgrind --quiet --error-exitcode=1 --leak-check=full --show-leak-kinds=all $< $(SHORT_$*)
 
 bench: ## Measure: the cost of a check beside the clock and the hash, memory per key
 	@$(CARGO) bench --locked
