@@ -75,7 +75,7 @@ check-demo: $(BUILD)/walkthrough $(BUILD)/weblog # both print exactly what they 
 	@$(BUILD)/weblog examples/weblog.conf examples/access.log | diff -u examples/weblog.expected -
 
 bench: ## Measure: the cost of a check beside the clock and the hash, memory per key
-	@$(CARGO) bench --locked
+	@$(CARGO) bench --locked --bench checks
 
 header: ## Make include/rl.h from the source
 	@LIBRL_UPDATE=1 $(CARGO) test --quiet --locked --test header it_is_what_the_source_says
