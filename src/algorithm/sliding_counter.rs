@@ -63,11 +63,13 @@ impl SlidingWindowCounter {
                 false,
             )
         } else if stored_end - now > self.window + SKEW_NS {
+            // Where in its window the step back lands says nothing of how much the
+            // last one weighed, so that counts in full.
             (
                 Counts {
                     end: end(now),
-                    count,
-                    last,
+                    count: (count + last).min(self.limit),
+                    last: 0,
                 },
                 true,
             )
