@@ -181,7 +181,8 @@ impl SlidingWindow {
                 break;
             }
         }
-        opens_at.saturating_sub(now)
+        // Only a damaged log refuses with nothing to wait for.
+        opens_at.saturating_sub(now).max(1)
     }
 
     /// The instant from which an entry of this tick no longer counts.

@@ -1,0 +1,151 @@
+//! A counter may hold any bits, since another process may have written them. The
+//! answer is then of no use, but it is an answer: no panic, no overflow (tests are
+//! built with checks for both), and nobody is locked out for longer than by an
+//! honest counter.
+
+use proptest::prelude::*;
+
+use super::{Algorithm, Counter, Decide, Edit, NEVER, Run, Runs, SKEW_NS, State, Verdict, Visitor};
+use crate::clock::MAX_NS;
+use crate::rule::{Limit, MAX_LIMIT, MAX_WINDOW_NS};
+
+/// A log whose total has nothing to do with its runs.
+#[derive(Clone, Debug)]
+struct Junk {
+    total: u64,
+    runs: Vec<(u32, u32)>,
+}
+
+impl Runs for Junk {
+    fn total(&self) -> u64 {
+        self.total
+    }
+
+    fn runs(&self) -> impl Iterator<Item = Run> {
+        let run = |&(tick, count): &(u32, u32)| Run { tick, count };
+        self.runs.iter().map(run)
+    }
+}
+
+/// A question to whatever algorithm.
+struct Ask {
+    state: State,
+    now: u64,
+    cost: u64,
+    log: Junk,
+}
+
+impl Visitor for Ask {
+    type Output = (Verdict, Option<Edit>);
+
+    fn visit(self, algorithm: &impl Decide) -> (Verdict, Option<Edit>) {
+        let Ask {
+            state, now, cost, ..
+        } = self;
+        let mut edit = None;
+        let verdict = algorithm.decide(state, now, cost, || self.log, &mut edit);
+        (verdict, edit)
+    }
+}
+
+/// Any word, of any magnitude alike.
+fn word() -> impl Strategy<Value = u64> {
+    (any::<u64>(), 0..64u32).prop_map(|(word, shift)| word >> shift)
+}
+
+fn junk() -> impl Strategy<Value = Junk> {
+    let run = (word(), word()).prop_map(|(tick, count)| (tick as u32, count as u32));
+    (word(), prop::collection::vec(run, 0..40)).prop_map(|(total, runs)| Junk { total, runs })
+}
+
+fn limit() -> impl Strategy<Value = Limit> {
+    let algorithm = prop::sample::select(Algorithm::ALL.to_vec());
+    (algorithm, word(), word(), word()).prop_map(|(algorithm, limit, window, burst)| {
+        let limit = limit % algorithm.max_limit() + 1;
+        let window_ns = window % MAX_WINDOW_NS + 1;
+        let most = u128::from(MAX_WINDOW_NS) * u128::from(limit) / u128::from(window_ns);
+        let most = u64::try_from(most).unwrap_or(MAX_LIMIT).min(MAX_LIMIT);
+        let has_burst = algorithm == Algorithm::TokenBucket && burst & 1 == 1;
+        Limit {
+            algorithm,
+            limit,
+            window_ns,
+            burst: has_burst.then_some(burst % most + 1),
+            name: None,
+        }
+    })
+}
+
+/// A state anywhere, or near what an honest one would be.
+fn state(now: u64, window: u64) -> impl Strategy<Value = State> {
+    let near = move |(ahead, sign): (u64, bool)| {
+        let ahead = ahead % (3 * window);
+        if sign {
+            now + ahead
+        } else {
+            now.saturating_sub(ahead)
+        }
+    };
+    let idle_at = prop_oneof![
+        word(),
+        word().prop_map(|word| !word),
+        (word(), any::<bool>()).prop_map(near),
+    ];
+    (idle_at, word()).prop_map(|(idle_at, data)| State { idle_at, data })
+}
+
+fn case() -> impl Strategy<Value = (Limit, u64, State)> {
+    let now = prop_oneof![word(), word().prop_map(|word| !word)].prop_map(|now| now.min(MAX_NS));
+    (limit(), now).prop_flat_map(|(limit, now)| {
+        let state = state(now, limit.window_ns);
+        (Just(limit), Just(now), state)
+    })
+}
+
+/// The longest that an honest counter makes a cost wait.
+fn longest_wait(limit: &Limit) -> u64 {
+    let window = limit.window_ns;
+    let tick = window.div_ceil(1 << 31).max(1_000_000) + 1_000_000;
+    match limit.algorithm {
+        Algorithm::TokenBucket => {
+            let fill = u128::from(limit.capacity()) * u128::from(window);
+            (fill / u128::from(limit.limit)) as u64 + 2 + SKEW_NS
+        }
+        Algorithm::FixedWindow => window + SKEW_NS,
+        Algorithm::SlidingWindow => window + 2 * tick + SKEW_NS,
+        Algorithm::SlidingWindowCounter => 2 * window + SKEW_NS,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(20_000)
+    })]
+
+    #[test]
+    fn any_bits_in_a_counter_get_an_answer(
+        (limit, now, state) in case(), log in junk(), cost in word(),
+    ) {
+        let (cost, counter) = (cost.max(1), Counter::new(&limit));
+        let ask = |state, cost| counter.visit(Ask { state, now, cost, log: log.clone() });
+        let (verdict, edit) = ask(state, cost);
+
+        prop_assert!(verdict.remaining <= limit.capacity());
+        prop_assert_eq!(verdict.allowed, verdict.retry_ns == 0, "{:?}", verdict);
+        if cost <= limit.capacity() {
+            prop_assert!(verdict.retry_ns <= longest_wait(&limit), "{:?}", verdict);
+        } else {
+            prop_assert_eq!(verdict.retry_ns, NEVER);
+        }
+        prop_assert!(verdict.changes || !(verdict.allowed || verdict.stepped_back));
+        if let Some(Edit::Slide { runs, .. }) = edit {
+            prop_assert!(runs <= log.runs.len());
+        }
+        if verdict.changes {
+            // What is stored is a counter like any other.
+            let (again, _) = ask(verdict.next, 1);
+            prop_assert!(!again.stepped_back, "{:?} again", again);
+        }
+    }
+}
