@@ -28,7 +28,7 @@ impl Table {
         edit: Option<Edit>,
     ) -> Result<(), Full> {
         let chunk = edit.map(|_| self.take_chunk(now)).transpose()?;
-        let Some((number, slot)) = self.make_room(&held, now) else {
+        let Some(((number, slot), forgotten)) = self.make_room(&held, now) else {
             if let Some(chunk) = chunk {
                 self.pool().give_back(Handle::single(chunk));
             }
@@ -43,7 +43,6 @@ impl Table {
             log.data()
         });
         let state = State { data, ..next };
-        let forgotten = slot.log();
         let of_slot = held.iter_mut().flatten().find(|held| held.number == number);
         if let Some(held) = of_slot {
             held.claimed.write(slot, key.fingerprint, state);
@@ -52,11 +51,15 @@ impl Table {
         Ok(())
     }
 
-    /// A slot for a new counter, whose old content may be overwritten.
-    fn make_room<'t>(&'t self, held: &[Option<Held<'t>>], now: u64) -> Option<Place<'t>> {
-        self.free_slot(held, now)
-            .or_else(|| self.move_one(held, now))
-            .or_else(|| self.forget_one(held))
+    /// A slot for a new counter, whose old content may be overwritten, and the log
+    /// that goes with it.
+    fn make_room<'t>(&'t self, held: &[Option<Held<'t>>], now: u64) -> Option<(Place<'t>, Handle)> {
+        let and_log = |(number, slot): Place<'t>| ((number, slot), slot.log());
+        // What moves takes its log along.
+        let moved = || Some((self.move_one(held, now)?, Handle::default()));
+        let free = self.free_slot(held, now).map(and_log);
+        free.or_else(moved)
+            .or_else(|| self.forget_one(held).map(and_log))
     }
 
     /// A slot that holds nothing or what is as good as new, in the emptier bucket.
@@ -119,7 +122,8 @@ impl Table {
             }
             self.forget_log(now)?;
         }
-        self.pool().take().ok_or(Full { wait_ns: 0 })
+        // Nothing was found in the way, so there is no telling how long: soon.
+        self.pool().take().ok_or(Full { wait_ns: 1 })
     }
 
     fn forget_log(&self, now: u64) -> Result<(), Full> {
