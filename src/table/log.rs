@@ -10,7 +10,7 @@
 use super::Full;
 use super::bucket::Seen;
 use crate::algorithm::{Edit, Run, Runs};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 
 /// Words in a chunk.
 pub(crate) const CHUNK_WORDS: usize = 16;
@@ -143,7 +143,13 @@ impl<'t> Pool<'t> {
             let number = top as u32;
             let next = self.chunk(number)?.next();
             match self.replace_top(top, next) {
-                Ok(()) => return Some(number),
+                Ok(()) => {
+                    // Whoever sees what the new owner writes into the chunk also sees
+                    // that the old one's bucket was claimed; the fence of the new
+                    // owner's own claim came before it took the chunk.
+                    fence(Ordering::Release);
+                    return Some(number);
+                }
                 Err(moved) => top = moved,
             }
         }
