@@ -11,10 +11,16 @@
 //! becomes and stores that, or starts over if somebody was faster.
 
 mod bucket;
+#[cfg(all(test, not(loom)))]
+mod garbage;
 mod log;
+#[cfg(all(test, loom))]
+mod models;
 mod place;
 mod region;
 mod stats;
+#[cfg(test)]
+mod trial;
 mod wait;
 
 use bucket::{Bucket, Claimed, SLOTS, Seen, Slot};

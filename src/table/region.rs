@@ -9,7 +9,7 @@
 use super::bucket::Bucket;
 use super::log::{CHUNK_WORDS, Chunk, PoolHead};
 use super::stats::Stripes;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// The part of the region that is there once.
 #[repr(C)]
@@ -57,6 +57,7 @@ mod mapped {
     use std::ptr::NonNull;
 
     use super::*;
+    use crate::error::ErrorKind;
 
     const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
     const _: () = assert!(size_of::<Bucket>() == BUCKET_BYTES);
@@ -132,6 +133,15 @@ mod mapped {
         pub fn chunks(&self) -> &[Chunk] {
             let offset = HEADER_BYTES + self.layout.buckets * BUCKET_BYTES;
             self.slice(offset, self.layout.chunks)
+        }
+
+        /// All of it, to be scrambled.
+        #[cfg(test)]
+        pub fn words(&self) -> &[crate::sync::AtomicU64] {
+            let bytes = self.layout.bytes();
+            // SAFETY: the mapping is so long, aligned to a page, and every pattern
+            // of bits is a valid atomic.
+            unsafe { std::slice::from_raw_parts(self.base.cast().as_ptr(), bytes / 8) }
         }
 
         /// `count` records of atomics at a multiple of 128 bytes in the mapping.
