@@ -7,7 +7,10 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, Thread};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{Error, ErrorKind};
@@ -34,8 +37,15 @@ pub struct Clock(Source);
 #[derive(Clone)]
 enum Source {
     System(SystemClock),
-    Manual(Arc<AtomicU64>),
+    Manual(Arc<Manual>),
     Callback(Arc<dyn Fn() -> u64 + Send + Sync>),
+}
+
+/// A time that somebody sets, and who waits for it to change.
+#[derive(Default)]
+struct Manual {
+    now: AtomicU64,
+    sleepers: Mutex<Vec<Thread>>,
 }
 
 impl Clock {
@@ -46,7 +56,9 @@ impl Clock {
 
     /// A clock that stands at `now_ns` until it is set.
     pub fn manual(now_ns: u64) -> Clock {
-        Clock(Source::Manual(Arc::new(AtomicU64::new(now_ns))))
+        let manual = Manual::default();
+        manual.now.store(now_ns, Ordering::Release);
+        Clock(Source::Manual(Arc::new(manual)))
     }
 
     /// A clock that asks `now` each time, from any thread.
@@ -62,23 +74,26 @@ impl Clock {
             Source::System(SystemClock::MonotonicCoarse) => read(ClockId::MonotonicCoarse),
             Source::System(SystemClock::Realtime) => read(ClockId::Realtime),
             // Acquire: whoever sees the new time also sees what was done before it was set.
-            Source::Manual(now) => now.load(Ordering::Acquire),
+            Source::Manual(manual) => manual.now.load(Ordering::Acquire),
             Source::Callback(now) => now(),
         };
         now.min(MAX_NS)
     }
 
-    /// Sets a manual clock, forwards or backwards.
+    /// Sets a manual clock, forwards or backwards, and wakes who sleeps by it.
     pub fn set_ns(&self, now_ns: u64) -> Result<(), Error> {
-        self.manual_time()?.store(now_ns, Ordering::Release);
+        let manual = self.as_manual()?;
+        manual.now.store(now_ns, Ordering::Release);
+        manual.wake();
         Ok(())
     }
 
-    /// Moves a manual clock forwards; it stops at the end of its range.
+    /// Moves a manual clock forwards; it stops at the end of its range. Wakes who
+    /// sleeps by it.
     pub fn advance_ns(&self, by_ns: u64) -> Result<(), Error> {
-        let now = self.manual_time()?;
-        let mut seen = now.load(Ordering::Relaxed);
-        while let Err(moved) = now.compare_exchange_weak(
+        let manual = self.as_manual()?;
+        let mut seen = manual.now.load(Ordering::Relaxed);
+        while let Err(moved) = manual.now.compare_exchange_weak(
             seen,
             seen.saturating_add(by_ns),
             Ordering::Release,
@@ -86,12 +101,33 @@ impl Clock {
         ) {
             seen = moved;
         }
+        manual.wake();
         Ok(())
     }
 
-    fn manual_time(&self) -> Result<&AtomicU64, Error> {
+    /// Whether one can sleep by this clock: not where only a callback knows the time.
+    pub(crate) fn can_sleep(&self) -> bool {
+        !matches!(self.0, Source::Callback(_))
+    }
+
+    /// Sleeps until the clock shows `until_ns`, or the thread is unparked, or for no
+    /// reason: the caller looks what has come.
+    pub(crate) fn sleep_until(&self, until_ns: u64) {
+        let wait = Duration::from_nanos(until_ns.saturating_sub(self.now_ns()));
         match &self.0 {
-            Source::Manual(now) => Ok(now),
+            Source::System(SystemClock::Realtime) => {
+                // It may be set meanwhile.
+                thread::park_timeout(wait.min(Duration::from_secs(1)));
+            }
+            Source::System(_) => thread::park_timeout(wait),
+            Source::Manual(manual) => manual.sleep_until(until_ns),
+            Source::Callback(_) => {}
+        }
+    }
+
+    fn as_manual(&self) -> Result<&Manual, Error> {
+        match &self.0 {
+            Source::Manual(manual) => Ok(manual),
             _ => Err(Error::new(
                 ErrorKind::Unsupported,
                 "only a manual clock can be set",
@@ -100,11 +136,31 @@ impl Clock {
     }
 }
 
+impl Manual {
+    fn wake(&self) {
+        let sleepers = std::mem::take(&mut *self.sleepers.lock());
+        sleepers.iter().for_each(Thread::unpark);
+    }
+
+    fn sleep_until(&self, until_ns: u64) {
+        let mut sleepers = self.sleepers.lock();
+        // Under the lock, so that a change after this look wakes us.
+        if self.now.load(Ordering::Acquire) >= until_ns {
+            return;
+        }
+        let own = thread::current().id();
+        sleepers.push(thread::current());
+        drop(sleepers);
+        thread::park();
+        self.sleepers.lock().retain(|sleeper| sleeper.id() != own);
+    }
+}
+
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Source::System(clock) => clock.fmt(f),
-            Source::Manual(now) => write!(f, "Manual({})", now.load(Ordering::Relaxed)),
+            Source::Manual(manual) => write!(f, "Manual({})", manual.now.load(Ordering::Relaxed)),
             Source::Callback(_) => f.write_str("Callback"),
         }
     }

@@ -9,10 +9,14 @@ use std::hash::Hasher as _;
 
 use siphasher::sip::SipHasher13;
 
-use crate::rule::Limit;
+use crate::rule::{Limit, Sharing};
 
-/// The secret of a region: two SipHash keys.
-pub(crate) type Secret = [u64; 4];
+/// The secret of a region: three SipHash keys.
+pub(crate) type Secret = [u64; 6];
+
+/// The bits of a fingerprint that do not tell counters apart: the lowest says that
+/// the counter keeps a log, the others are the table's to use.
+pub(crate) const FINGERPRINT_MARKS: u64 = 0b1_1111;
 
 /// The hashes of a request's two names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,18 +26,22 @@ pub(crate) struct Names {
 }
 
 /// What tells the counters of one kind of limit from those of another: a change
-/// of the limit itself keeps its counters, one of the algorithm or window does not.
+/// of the limit itself keeps its counters, one of the algorithm, the window or the
+/// sharing does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     words: [u64; 2],
+    /// All ones where the counter is one user's, or one API's.
+    user: u64,
+    api: u64,
     keeps_log: bool,
 }
 
 /// Where a counter is and how it is known there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
-    /// Identifies the counter in its bucket; never 0. The lowest bit says that it
-    /// keeps a log.
+    /// Identifies the counter in its bucket; never 0. Of its [`FINGERPRINT_MARKS`]
+    /// only the lowest may be set.
     pub fingerprint: u64,
     /// Chooses its first bucket.
     pub home: u64,
@@ -44,13 +52,16 @@ pub(crate) struct Key {
 pub(crate) struct Hasher {
     user: SipHasher13,
     api: SipHasher13,
+    /// No name must ever hash to what a tag does.
+    tag: SipHasher13,
 }
 
 impl Hasher {
-    pub fn new([user0, user1, api0, api1]: Secret) -> Hasher {
+    pub fn new([user0, user1, api0, api1, tag0, tag1]: Secret) -> Hasher {
         Hasher {
             user: SipHasher13::new_with_keys(user0, user1),
             api: SipHasher13::new_with_keys(api0, api1),
+            tag: SipHasher13::new_with_keys(tag0, tag1),
         }
     }
 
@@ -72,17 +83,32 @@ impl Hasher {
         }
     }
 
-    /// The tag of a limit's counters.
-    pub fn tag(&self, limit: &Limit) -> Tag {
-        let word = |mut hasher: SipHasher13| {
+    /// The tag of a limit's counters. `order` tells apart limits that are alike in
+    /// all else and count side by side.
+    pub fn tag(&self, limit: &Limit, order: u64) -> Tag {
+        let word = |which: u64| {
+            let mut hasher = self.tag;
+            hasher.write_u64(which);
             hasher.write(limit.algorithm.name().as_bytes());
+            hasher.write(limit.per.name().as_bytes());
             hasher.write_u64(limit.window_ns);
+            hasher.write_u64(order);
             hasher.finish()
         };
+        let mask = |applies: bool| if applies { u64::MAX } else { 0 };
         Tag {
-            words: [word(self.user), word(self.api)],
+            words: [word(0), word(1)],
+            user: mask(matches!(limit.per, Sharing::Pair | Sharing::User)),
+            api: mask(matches!(limit.per, Sharing::Pair | Sharing::Api)),
             keeps_log: limit.algorithm.keeps_log(),
         }
+    }
+}
+
+impl Tag {
+    /// Whether the counter is one pair's own.
+    pub fn is_of_pair(self) -> bool {
+        self.user != 0 && self.api != 0
     }
 }
 
@@ -93,15 +119,17 @@ impl Names {
         fold(self.user, self.api)
     }
 
-    /// The counter of this pair for limits of this tag.
+    /// The counter for limits of this tag: of this pair, user, API or of all.
     #[inline]
     pub fn key(self, tag: Tag) -> Key {
         let [a, b] = tag.words;
-        let mixed = fold(self.user ^ a, self.api ^ b);
+        let (user, api) = (self.user & tag.user, self.api & tag.api);
+        let mixed = fold(user ^ a, api ^ b);
         Key {
-            // 2 stands in for the one fingerprint that would read as free space.
-            fingerprint: ((mixed & !1).max(2)) | u64::from(tag.keeps_log),
-            home: fold(self.user ^ b, self.api ^ a),
+            // One fingerprint would read as free space; the next stands in for it.
+            fingerprint: (mixed & !FINGERPRINT_MARKS).max(FINGERPRINT_MARKS + 1)
+                | u64::from(tag.keeps_log),
+            home: fold(user ^ b, api ^ a),
         }
     }
 }

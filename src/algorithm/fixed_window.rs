@@ -56,7 +56,7 @@ impl Decide for FixedWindow {
         state: State,
         now: u64,
         cost: u64,
-        _log: impl FnOnce() -> L,
+        _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
     ) -> Verdict {
         let (window, stepped_back) = self.read(state, now);
@@ -84,6 +84,48 @@ impl Decide for FixedWindow {
             stepped_back,
             changes: stepped_back,
             next: window,
+        }
+    }
+
+    fn charge<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl Fn() -> L,
+        edit: &mut Option<Edit>,
+    ) -> Verdict {
+        let verdict = self.decide(state, now, cost, log, edit);
+        if verdict.allowed {
+            return verdict;
+        }
+        let (window, _) = self.read(state, now);
+        let wait = window.idle_at - now;
+        Verdict {
+            remaining: 0,
+            retry_ns: wait,
+            reset_ns: wait,
+            changes: true,
+            next: State {
+                data: window.data.saturating_add(cost),
+                ..window
+            },
+            ..verdict
+        }
+    }
+
+    fn refund<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        _log: impl Fn() -> L,
+        _edit: &mut Option<Edit>,
+    ) -> State {
+        let (window, _) = self.read(state, now);
+        match window.data.saturating_sub(cost) {
+            0 => State::default(),
+            data => State { data, ..window },
         }
     }
 }

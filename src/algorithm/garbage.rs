@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::{Algorithm, Counter, Decide, Edit, NEVER, Run, Runs, SKEW_NS, State, Verdict, Visitor};
 use crate::clock::MAX_NS;
-use crate::rule::{Limit, MAX_LIMIT, MAX_WINDOW_NS};
+use crate::rule::{Limit, MAX_LIMIT, MAX_WINDOW_NS, Sharing};
 
 /// A log whose total has nothing to do with its runs.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl Visitor for Ask {
             state, now, cost, ..
         } = self;
         let mut edit = None;
-        let verdict = algorithm.decide(state, now, cost, || self.log, &mut edit);
+        let verdict = algorithm.decide(state, now, cost, || self.log.clone(), &mut edit);
         (verdict, edit)
     }
 }
@@ -72,6 +72,8 @@ fn limit() -> impl Strategy<Value = Limit> {
             window_ns,
             burst: has_burst.then_some(burst % most + 1),
             name: None,
+            per: Sharing::Pair,
+            shadow: false,
         }
     })
 }

@@ -39,7 +39,7 @@ pub(crate) struct State {
 }
 
 /// What a check comes to. Scalars only, so that it stays in registers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// Whether the cost fits.
     pub allowed: bool,
@@ -66,9 +66,30 @@ pub(crate) trait Decide {
         state: State,
         now: u64,
         cost: u64,
-        log: impl FnOnce() -> L,
+        log: impl Fn() -> L,
         edit: &mut Option<Edit>,
     ) -> Verdict;
+
+    /// Takes the cost whatever the answer, which says whether it fitted; where it
+    /// did not, `retry_ns` is how long until a cost of 1 fits again.
+    fn charge<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl Fn() -> L,
+        edit: &mut Option<Edit>,
+    ) -> Verdict;
+
+    /// Gives a cost back: what the counter becomes, which is never more than full.
+    fn refund<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl Fn() -> L,
+        edit: &mut Option<Edit>,
+    ) -> State;
 }
 
 /// Something to be done with an algorithm, whichever it is.
@@ -124,6 +145,47 @@ macro_rules! algorithms {
             pub fn visit<V: Visitor>(&self, visitor: V) -> V::Output {
                 match self {
                     $(Counter::$Name(counter) => visitor.visit(counter),)*
+                }
+            }
+        }
+
+        impl Decide for Counter {
+            fn decide<L: Runs>(
+                &self,
+                state: State,
+                now: u64,
+                cost: u64,
+                log: impl Fn() -> L,
+                edit: &mut Option<Edit>,
+            ) -> Verdict {
+                match self {
+                    $(Counter::$Name(counter) => counter.decide(state, now, cost, log, edit),)*
+                }
+            }
+
+            fn charge<L: Runs>(
+                &self,
+                state: State,
+                now: u64,
+                cost: u64,
+                log: impl Fn() -> L,
+                edit: &mut Option<Edit>,
+            ) -> Verdict {
+                match self {
+                    $(Counter::$Name(counter) => counter.charge(state, now, cost, log, edit),)*
+                }
+            }
+
+            fn refund<L: Runs>(
+                &self,
+                state: State,
+                now: u64,
+                cost: u64,
+                log: impl Fn() -> L,
+                edit: &mut Option<Edit>,
+            ) -> State {
+                match self {
+                    $(Counter::$Name(counter) => counter.refund(state, now, cost, log, edit),)*
                 }
             }
         }

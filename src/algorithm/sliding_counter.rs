@@ -148,7 +148,7 @@ impl Decide for SlidingWindowCounter {
         state: State,
         now: u64,
         cost: u64,
-        _log: impl FnOnce() -> L,
+        _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
     ) -> Verdict {
         let (counts, stepped_back) = self.read(state, now);
@@ -184,5 +184,53 @@ impl Decide for SlidingWindowCounter {
             changes: stepped_back,
             next: self.state(counts),
         }
+    }
+
+    fn charge<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl Fn() -> L,
+        edit: &mut Option<Edit>,
+    ) -> Verdict {
+        let verdict = self.decide(state, now, cost, log, edit);
+        if verdict.allowed {
+            return verdict;
+        }
+        let (counts, _) = self.read(state, now);
+        let count = counts.count.saturating_add(cost).min(u64::from(u32::MAX));
+        let charged = Counts { count, ..counts };
+        Verdict {
+            remaining: 0,
+            retry_ns: self.wait(charged, now, 1),
+            reset_ns: self.idle_at(charged) - now,
+            changes: true,
+            next: self.state(charged),
+            ..verdict
+        }
+    }
+
+    /// What this window does not hold goes off the last one.
+    fn refund<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        _log: impl Fn() -> L,
+        _edit: &mut Option<Edit>,
+    ) -> State {
+        let (counts, _) = self.read(state, now);
+        let rest = cost.saturating_sub(counts.count);
+        let count = counts.count.saturating_sub(cost);
+        let last = counts.last.saturating_sub(rest);
+        if count == 0 && last == 0 {
+            return State::default();
+        }
+        self.state(Counts {
+            count,
+            last,
+            ..counts
+        })
     }
 }

@@ -39,6 +39,11 @@ pub(crate) enum Edit {
     /// Its oldest runs go, which counted for so much; then one is added, unless
     /// its count is 0.
     Slide { runs: usize, count: u64, add: Run },
+    /// Its newest runs go: of the oldest so many stay, the last of them with this
+    /// count, and all of them count for `total`.
+    Truncate { runs: usize, last: u32, total: u64 },
+    /// All of it goes.
+    Clear,
 }
 
 /// A sliding log's limit.
@@ -50,11 +55,21 @@ pub(crate) struct SlidingWindow {
     tick: u64,
 }
 
-/// What of the log still counts.
+/// What a log comes to at some instant.
+#[derive(Clone, Copy)]
 struct Live {
+    /// What still counts.
+    count: u64,
+    /// The oldest runs, which do not.
     expired_runs: usize,
     expired: u64,
-    count: u64,
+    /// The tick of the newest run, or of the present if that is later.
+    tick: u64,
+    /// Whether the log is to be replaced by one run with the whole count: there is
+    /// none yet, or the clock was set back. All that was logged then counts as if
+    /// it were new, so that nothing is given twice, and no longer than a window.
+    restarts: bool,
+    stepped_back: bool,
 }
 
 impl SlidingWindow {
@@ -73,88 +88,33 @@ impl SlidingWindow {
         }
     }
 
-    /// Nothing is logged that still counts.
-    fn decide_new(&self, now: u64, tick: u64, cost: u64, edit: &mut Option<Edit>) -> Verdict {
-        let Some(left) = self.fits(0, cost) else {
-            return Verdict {
-                retry_ns: NEVER,
-                ..self.refused(now, now, 0)
-            };
-        };
-        *edit = Some(Edit::Restart(run(tick, cost)));
-        self.allowed(now, tick, left)
-    }
-
-    /// The clock was set back: all that is logged counts as if it were new, so
-    /// that nothing is given twice, and no longer than a window from now.
-    #[cold]
-    fn decide_stepped_back(
-        &self,
-        log: &impl Runs,
-        now: u64,
-        tick: u64,
-        cost: u64,
-        edit: &mut Option<Edit>,
-    ) -> Verdict {
-        let count = log.total().min(u64::from(u32::MAX));
-        let verdict = match self.fits(count, cost) {
-            Some(left) => {
-                *edit = Some(Edit::Restart(run(tick, count + cost)));
-                self.allowed(now, tick, left)
-            }
-            None => {
-                *edit = Some(Edit::Restart(run(tick, count)));
-                let wait = self.expiry(tick) - now;
-                Verdict {
-                    changes: true,
-                    retry_ns: if cost > self.limit { NEVER } else { wait },
-                    ..self.refused(now, self.expiry(tick), count)
-                }
-            }
-        };
-        Verdict {
-            stepped_back: true,
-            ..verdict
-        }
-    }
-
-    /// What is left of the limit after `cost`, if it fits beside what is logged.
-    #[inline]
-    fn fits(&self, logged: u64, cost: u64) -> Option<u64> {
-        self.limit.saturating_sub(logged).checked_sub(cost)
-    }
-
-    fn allowed(&self, now: u64, tick: u64, remaining: u64) -> Verdict {
-        let idle_at = self.expiry(tick);
-        Verdict {
-            allowed: true,
-            stepped_back: false,
-            remaining,
-            retry_ns: 0,
-            reset_ns: idle_at - now,
-            changes: true,
-            next: State { idle_at, data: 0 },
-        }
-    }
-
-    /// A refusal that says nothing yet of when to try again.
-    fn refused(&self, now: u64, idle_at: u64, logged: u64) -> Verdict {
-        Verdict {
-            allowed: false,
-            stepped_back: false,
-            remaining: self.limit.saturating_sub(logged),
-            retry_ns: 0,
-            reset_ns: idle_at - now,
-            changes: false,
-            next: State { idle_at, data: 0 },
-        }
-    }
-
-    fn live(&self, log: &impl Runs, newest: u64, now: u64) -> Live {
-        let mut live = Live {
+    fn read<L: Runs>(&self, state: State, now: u64, log: impl Fn() -> L) -> Live {
+        let tick = now.div_ceil(self.tick);
+        let new = Live {
+            count: 0,
             expired_runs: 0,
             expired: 0,
-            count: log.total(),
+            tick,
+            restarts: true,
+            stepped_back: false,
+        };
+        if state.idle_at <= now {
+            return new;
+        }
+        let log = log();
+        let newest = self.newest(state);
+        if newest.saturating_sub(tick) > SKEW_NS.div_ceil(self.tick) {
+            let count = log.total().min(u64::from(u32::MAX));
+            return Live {
+                count,
+                stepped_back: true,
+                ..new
+            };
+        }
+        let mut live = Live {
+            tick: tick.max(newest),
+            restarts: false,
+            ..new
         };
         for run in log.runs() {
             if self.expiry(full_tick(run.tick, newest)) > now {
@@ -163,32 +123,62 @@ impl SlidingWindow {
             live.expired_runs += 1;
             live.expired += u64::from(run.count);
         }
-        live.count = live.count.saturating_sub(live.expired);
+        live.count = log.total().saturating_sub(live.expired);
         live
     }
 
-    /// How long until so many of the live entries have expired that `cost` fits.
-    fn wait(&self, log: &impl Runs, newest: u64, now: u64, live: &Live, cost: u64) -> u64 {
+    /// How long until of `live.count` so much has expired that `cost` fits. Never
+    /// nothing: it is asked when the cost does not fit.
+    fn wait<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        log: impl Fn() -> L,
+        live: &Live,
+        cost: u64,
+    ) -> u64 {
         let Some(room) = self.limit.checked_sub(cost) else {
             return NEVER;
         };
         let mut to_go = live.count.saturating_sub(room);
-        let mut opens_at = self.expiry(newest);
-        for run in log.runs().skip(live.expired_runs) {
-            opens_at = self.expiry(full_tick(run.tick, newest));
-            to_go = to_go.saturating_sub(u64::from(run.count));
-            if to_go == 0 {
-                break;
+        let mut opens_at = None;
+        if !live.restarts {
+            let (log, newest) = (log(), self.newest(state));
+            for run in log.runs().skip(live.expired_runs) {
+                to_go = to_go.saturating_sub(u64::from(run.count));
+                if to_go == 0 {
+                    opens_at = Some(self.expiry(full_tick(run.tick, newest)));
+                    break;
+                }
             }
         }
-        // Only a damaged log refuses with nothing to wait for.
+        let opens_at = opens_at.unwrap_or_else(|| self.expiry(live.tick));
         opens_at.saturating_sub(now).max(1)
+    }
+
+    /// The tick of the newest run.
+    fn newest(&self, state: State) -> u64 {
+        state.idle_at.saturating_sub(self.window) / self.tick
     }
 
     /// The instant from which an entry of this tick no longer counts.
     #[inline]
     fn expiry(&self, tick: u64) -> u64 {
         tick.saturating_mul(self.tick).saturating_add(self.window)
+    }
+
+    fn takes(&self, now: u64, live: Live, cost: u64, edit: &mut Option<Edit>) -> Verdict {
+        *edit = Some(live.plus(cost));
+        let idle_at = self.expiry(live.tick);
+        Verdict {
+            allowed: true,
+            stepped_back: live.stepped_back,
+            remaining: self.limit.saturating_sub(live.count.saturating_add(cost)),
+            retry_ns: 0,
+            reset_ns: idle_at - now,
+            changes: true,
+            next: State { idle_at, data: 0 },
+        }
     }
 }
 
@@ -199,42 +189,111 @@ impl Decide for SlidingWindow {
         state: State,
         now: u64,
         cost: u64,
-        log: impl FnOnce() -> L,
+        log: impl Fn() -> L,
         edit: &mut Option<Edit>,
     ) -> Verdict {
-        let tick = now.div_ceil(self.tick);
-        if state.idle_at <= now {
-            return self.decide_new(now, tick, cost, edit);
+        let live = self.read(state, now, &log);
+        let left = self.limit.saturating_sub(live.count);
+        if cost <= left {
+            return self.takes(now, live, cost, edit);
         }
-        let log = log();
-        let newest = state.idle_at.saturating_sub(self.window) / self.tick;
-        if newest.saturating_sub(tick) > SKEW_NS.div_ceil(self.tick) {
-            return self.decide_stepped_back(&log, now, tick, cost, edit);
-        }
-        let live = self.live(&log, newest, now);
-        if let Some(left) = self.fits(live.count, cost) {
-            let tick = tick.max(newest);
-            *edit = Some(live.slide(run(tick, cost)));
-            return self.allowed(now, tick, left);
-        }
-        let trims = live.expired_runs >= TRIM_RUNS;
+        let trims = live.stepped_back || live.expired_runs >= TRIM_RUNS;
         if trims {
-            *edit = Some(live.slide(Run::default()));
+            *edit = Some(live.plus(0));
         }
+        let idle_at = if live.stepped_back {
+            self.expiry(live.tick)
+        } else {
+            state.idle_at
+        };
         Verdict {
+            allowed: false,
+            stepped_back: live.stepped_back,
+            remaining: left,
+            retry_ns: self.wait(state, now, log, &live, cost),
+            reset_ns: idle_at.saturating_sub(now),
             changes: trims,
-            retry_ns: self.wait(&log, newest, now, &live, cost),
-            ..self.refused(now, state.idle_at, live.count)
+            next: State { idle_at, data: 0 },
+        }
+    }
+
+    fn charge<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl Fn() -> L,
+        edit: &mut Option<Edit>,
+    ) -> Verdict {
+        let live = self.read(state, now, &log);
+        let verdict = self.takes(now, live, cost, edit);
+        let count = live.count.saturating_add(cost);
+        if count <= self.limit {
+            return verdict;
+        }
+        let charged = Live { count, ..live };
+        let retry_ns = self.wait(state, now, log, &charged, 1);
+        Verdict {
+            allowed: false,
+            retry_ns,
+            ..verdict
+        }
+    }
+
+    fn refund<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl Fn() -> L,
+        edit: &mut Option<Edit>,
+    ) -> State {
+        let live = self.read(state, now, &log);
+        let stays = live.count.saturating_sub(cost);
+        if stays == 0 {
+            *edit = Some(Edit::Clear);
+            return State::default();
+        }
+        if live.restarts {
+            *edit = Some(Edit::Restart(run(live.tick, stays)));
+            return State {
+                idle_at: self.expiry(live.tick),
+                data: 0,
+            };
+        }
+        let (log, newest) = (log(), self.newest(state));
+        let (mut runs, mut to_go, mut tick) = (live.expired_runs, stays, live.tick);
+        let mut last = 0;
+        for run in log.runs().skip(live.expired_runs) {
+            (runs, tick, last) = (runs + 1, full_tick(run.tick, newest), run.count);
+            if to_go <= u64::from(run.count) {
+                last = to_go as u32;
+                break;
+            }
+            to_go -= u64::from(run.count);
+        }
+        *edit = Some(Edit::Truncate {
+            runs,
+            last,
+            total: live.expired + stays,
+        });
+        State {
+            idle_at: self.expiry(tick),
+            data: 0,
         }
     }
 }
 
 impl Live {
-    fn slide(&self, add: Run) -> Edit {
+    /// The log with `cost` more at the present tick.
+    fn plus(&self, cost: u64) -> Edit {
+        if self.restarts {
+            return Edit::Restart(run(self.tick, self.count.saturating_add(cost)));
+        }
         Edit::Slide {
             runs: self.expired_runs,
             count: self.expired,
-            add,
+            add: run(self.tick, cost),
         }
     }
 }

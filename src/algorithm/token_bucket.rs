@@ -7,6 +7,10 @@
 //! which is seldom whole, so it is stored as `idle_at - data / limit`: a whole
 //! number of ns less a fraction. No part of a token is ever lost or made up, and
 //! the state means the same after the limit has changed.
+//!
+//! What is charged after the fact may overdraw the bucket, by one window's worth at
+//! most. `data` then carries a mark, so that the debt is not taken for a clock that
+//! was set back.
 
 use super::{Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
@@ -24,6 +28,9 @@ pub(crate) struct TokenBucket {
     /// Whether `depth * limit`, with room for the skew, fits 64 bits.
     narrow: bool,
 }
+
+/// The mark of a bucket that is overdrawn.
+const OVERDRAWN: u64 = 1 << 63;
 
 /// A time of `whole + part / limit` ns, `part < limit`.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +61,7 @@ impl TokenBucket {
         bucket.narrow = bucket
             .depth
             .whole
-            .checked_add(2 + SKEW_NS)
+            .checked_add(bucket.window + 2 + SKEW_NS)
             .is_some_and(|longest| longest.checked_mul(bucket.limit).is_some());
         bucket
     }
@@ -72,18 +79,20 @@ impl TokenBucket {
                 false,
             );
         }
-        if state.idle_at - now > self.depth.whole + 1 + SKEW_NS {
+        let debt = if state.data & OVERDRAWN == 0 {
+            0
+        } else {
+            self.window
+        };
+        if state.idle_at - now > self.depth.whole + debt + 1 + SKEW_NS {
             let full = FullAt {
                 whole: now,
                 early: 0,
             };
             return (full.plus(self.depth, self.limit), true);
         }
-        let early = if state.data < self.limit {
-            state.data
-        } else {
-            0
-        };
+        let early = state.data & !OVERDRAWN;
+        let early = if early < self.limit { early } else { 0 };
         (
             FullAt {
                 whole: state.idle_at,
@@ -145,7 +154,7 @@ impl Decide for TokenBucket {
         state: State,
         now: u64,
         cost: u64,
-        _log: impl FnOnce() -> L,
+        _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
     ) -> Verdict {
         let (full_at, stepped_back) = self.read(state, now);
@@ -176,9 +185,85 @@ impl Decide for TokenBucket {
             next: charged.state(),
         }
     }
+
+    fn charge<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        log: impl Fn() -> L,
+        edit: &mut Option<Edit>,
+    ) -> Verdict {
+        let verdict = self.decide(state, now, cost, log, edit);
+        if verdict.allowed {
+            return verdict;
+        }
+        let (full_at, _) = self.read(state, now);
+        let empty = FullAt {
+            whole: now,
+            early: 0,
+        }
+        .plus(self.depth, self.limit);
+        let deepest = FullAt {
+            whole: empty.whole + self.window,
+            ..empty
+        };
+        let charged = full_at.plus(self.price(cost), self.limit);
+        let charged = if charged.whole < deepest.whole {
+            charged
+        } else {
+            deepest
+        };
+        let State { idle_at, data } = charged.state();
+        Verdict {
+            remaining: self.tokens(charged, now),
+            retry_ns: self.opens_at(charged.plus(self.token, self.limit)) - now,
+            reset_ns: charged.whole - now,
+            changes: true,
+            next: State {
+                idle_at,
+                data: data | OVERDRAWN,
+            },
+            ..verdict
+        }
+    }
+
+    fn refund<L: Runs>(
+        &self,
+        state: State,
+        now: u64,
+        cost: u64,
+        _log: impl Fn() -> L,
+        _edit: &mut Option<Edit>,
+    ) -> State {
+        let (full_at, _) = self.read(state, now);
+        let refunded = full_at.minus(self.price(cost), self.limit, now);
+        let State { idle_at, data } = refunded.state();
+        State {
+            idle_at,
+            data: data | state.data & OVERDRAWN,
+        }
+    }
 }
 
 impl FullAt {
+    /// The other way round; never before `now`.
+    fn minus(self, span: Span, limit: u64, now: u64) -> FullAt {
+        let early = self.early + span.part;
+        let carry = u64::from(early >= limit);
+        let whole = self.whole.saturating_sub(span.whole.saturating_add(carry));
+        if whole <= now {
+            return FullAt {
+                whole: now,
+                early: 0,
+            };
+        }
+        FullAt {
+            whole,
+            early: early - carry * limit,
+        }
+    }
+
     #[inline]
     fn plus(self, span: Span, limit: u64) -> FullAt {
         let whole = self.whole.saturating_add(span.whole);

@@ -11,7 +11,7 @@ use super::error::rl_error;
 use super::ffi::{Failure, borrow, free, give, guard, guard_explained, name, string, text};
 use super::status::rl_status;
 use crate::config::Config;
-use crate::rule::Scope;
+use crate::rule::{Apis, Scope};
 
 /// Rules, settings and a clock, gathered before services are made of them. The
 /// functions may be mixed in any order, and each adds to what is there. One that
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn rl_config_set_rule(
         guard_explained(error, || {
             let rule = string(rule, "rule is NULL")?;
             let user = name_or_any(user, user_len)?;
-            let api = name_or_any(api, api_len)?;
+            let api = name_or_any(api, api_len)?.map(Apis::Exactly);
             Ok(lock(config)?.set_rule(Scope { user, api }, rule)?)
         })
     }

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The text is read in layers: `text` makes entries of lines, `name` reads what
-//! stands before `=`, `rule` and `setting` what stands after it.
+//! stands before `=`, `rule` and `setting` what stands after it. `together` says
+//! whether the rules can be applied at once.
 //!
 //! Invariant: a call that fails changes nothing, and no name is given twice,
 //! be it in one text, in several, or in calls.
@@ -20,6 +21,7 @@ mod rule;
 mod setting;
 mod span;
 mod text;
+mod together;
 
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind};
@@ -48,6 +50,17 @@ pub enum OnFull {
     Allow,
 }
 
+/// Which of the rules that are for a request count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Match {
+    /// The most specific: the pair's, else the user's, else the API's, else the
+    /// default.
+    #[default]
+    First,
+    /// The pair's, the user's, the API's and the default, all of them.
+    All,
+}
+
 /// Rules, settings and a clock, for a service to be made of.
 ///
 /// Errors in text are [`ErrorKind::Config`] with line and column counted from
@@ -58,6 +71,7 @@ pub struct Config {
     rules: Vec<(Scope, Rule)>,
     memory: Option<u64>,
     on_full: Option<OnFull>,
+    matching: Option<Match>,
     system_clock: Option<SystemClock>,
     clock: Option<Clock>,
     /// Every name given so far, with its line; 0 where it came without a text.
@@ -116,18 +130,24 @@ impl Config {
         self.clock = Some(clock);
     }
 
-    /// Whether a service can be made of it: it must have a default rule.
+    /// Whether a service can be made of it: it must have a default rule, and with
+    /// [`Match::All`] no request may meet more than [`MAX_LIMITS`] limits.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] if it has none.
+    /// [`ErrorKind::Config`] if it has none, or one may.
+    ///
+    /// [`MAX_LIMITS`]: crate::rule::MAX_LIMITS
     pub fn validate(&self) -> Result<(), Error> {
-        match self.given.contains_key(&Name::Rule(Scope::default())) {
-            true => Ok(()),
-            false => Err(Error::new(
+        if !self.given.contains_key(&Name::Rule(Scope::default())) {
+            return Err(Error::new(
                 ErrorKind::Config,
                 "there is no default rule; write one, such as default = token-bucket,100,60 \
                  or default = unlimited",
-            )),
+            ));
+        }
+        match self.matching() {
+            Match::First => Ok(()),
+            Match::All => together::check(&self.rules),
         }
     }
 
@@ -144,6 +164,11 @@ impl Config {
     /// What to do when the table is full.
     pub fn on_full(&self) -> OnFull {
         self.on_full.unwrap_or_default()
+    }
+
+    /// Which of the rules for a request count.
+    pub fn matching(&self) -> Match {
+        self.matching.unwrap_or_default()
     }
 
     /// The clock set with `set_clock`, else that of the setting.
@@ -186,6 +211,7 @@ impl Config {
             Name::Memory => self.memory = Some(setting::memory(value)?),
             Name::Clock => self.system_clock = Some(setting::clock(value)?),
             Name::OnFull => self.on_full = Some(setting::on_full(value)?),
+            Name::Match => self.matching = Some(setting::matching(value)?),
         }
         self.given.insert(entry.name, entry.at.line);
         Ok(())
@@ -195,6 +221,7 @@ impl Config {
         self.rules.extend(added.rules);
         self.memory = added.memory.or(self.memory);
         self.on_full = added.on_full.or(self.on_full);
+        self.matching = added.matching.or(self.matching);
         self.system_clock = added.system_clock.or(self.system_clock);
         self.given.extend(added.given);
     }

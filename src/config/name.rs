@@ -2,14 +2,15 @@
 //!
 //! Inside double quotes any byte may stand, and `\"`, `\\` and `\xNN` are
 //! read; outside a name runs to the blank or `=`, and holds no control byte,
-//! `"` or `#`. A bare name that ends in `*` is kept for prefixes; in quotes
-//! `*` is a byte like any other. What [`scope_text`] writes, [`read`] reads.
+//! `"` or `#`. A `*` at the end of a bare name or after the closing quote makes
+//! an API's name a prefix; elsewhere, and in quotes, `*` is a byte like any
+//! other. What [`scope_text`] writes, [`read`] reads.
 //!
-//! Invariant: a scope read here has no name longer than [`MAX_NAME`].
+//! Invariant: a scope read here has no name or prefix longer than [`MAX_NAME`].
 
 use super::span::{Span, is_blank, push_printable, shown};
 use crate::error::Error;
-use crate::rule::{MAX_NAME, Scope};
+use crate::rule::{Apis, MAX_NAME, Scope};
 
 /// What a line gives a value to. A configuration has each at most once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +19,15 @@ pub(super) enum Name {
     Memory,
     Clock,
     OnFull,
+    Match,
+}
+
+/// What stands after `user.` or `api.`, and what follows it.
+struct Part<'a> {
+    name: Box<[u8]>,
+    /// The `*` that makes it a prefix.
+    star: Option<Span<'a>>,
+    rest: Span<'a>,
 }
 
 impl Name {
@@ -28,12 +38,13 @@ impl Name {
             Name::Memory => b"memory".to_vec(),
             Name::Clock => b"clock".to_vec(),
             Name::OnFull => b"on-full".to_vec(),
+            Name::Match => b"match".to_vec(),
         }
     }
 }
 
 const KNOWN: &str = "known are default, user.NAME, api.NAME, user.NAME api.NAME, \
-                     memory, clock and on-full";
+                     memory, clock, on-full and match";
 
 /// Reads the name that `text` begins with; also gives what follows it.
 pub(super) fn read(text: Span<'_>) -> Result<(Name, Span<'_>), Error> {
@@ -54,26 +65,35 @@ pub(super) fn read(text: Span<'_>) -> Result<(Name, Span<'_>), Error> {
 pub(super) fn scope_text(scope: &Scope) -> Vec<u8> {
     match (&scope.user, &scope.api) {
         (None, None) => b"default".to_vec(),
-        (Some(user), None) => part_text(b"user.", user),
-        (None, Some(api)) => part_text(b"api.", api),
-        (Some(user), Some(api)) => [part_text(b"user.", user), part_text(b"api.", api)].join(&b' '),
+        (Some(user), None) => user_text(user),
+        (None, Some(api)) => api_text(api),
+        (Some(user), Some(api)) => [user_text(user), api_text(api)].join(&b' '),
     }
 }
 
 fn user_rule(text: Span<'_>) -> Result<(Name, Span<'_>), Error> {
-    let (user, rest) = part(text)?;
+    let Part { name, star, rest } = part(text)?;
+    if let Some(star) = star {
+        return Err(star.error(
+            "prefixes are for APIs only; a user's name that ends in * is written in quotes",
+        ));
+    }
     match rest.trim_start().strip(b"api.") {
-        Some(api) => api_rule(Some(user), api),
-        None => Ok((scope(Some(user), None), rest)),
+        Some(api) => api_rule(Some(name), api),
+        None => Ok((scope(Some(name), None), rest)),
     }
 }
 
 fn api_rule(user: Option<Box<[u8]>>, text: Span<'_>) -> Result<(Name, Span<'_>), Error> {
-    let (api, rest) = part(text)?;
-    Ok((scope(user, Some(api)), rest))
+    let Part { name, star, rest } = part(text)?;
+    let apis = match star {
+        None => Apis::Exactly(name),
+        Some(_) => Apis::Under(name),
+    };
+    Ok((scope(user, Some(apis)), rest))
 }
 
-fn scope(user: Option<Box<[u8]>>, api: Option<Box<[u8]>>) -> Name {
+fn scope(user: Option<Box<[u8]>>, api: Option<Apis>) -> Name {
     Name::Rule(Scope { user, api })
 }
 
@@ -85,37 +105,52 @@ fn keyword(text: Span<'_>) -> Result<(Name, Span<'_>), Error> {
         b"memory" => Name::Memory,
         b"clock" => Name::Clock,
         b"on-full" => Name::OnFull,
-        b"match" | b"shared" | b"shared-mode" => {
-            return Err(word.unsupported("the settings match, shared and shared-mode are"));
+        b"match" => Name::Match,
+        b"shared" | b"shared-mode" => {
+            return Err(word.unsupported("the settings shared and shared-mode are"));
         }
         _ => return Err(word.error(format!("unknown name: {}; {KNOWN}", shown(word.bytes)))),
     };
     Ok((name, rest))
 }
 
-/// Reads a NAME, bare or quoted.
-fn part(text: Span<'_>) -> Result<(Box<[u8]>, Span<'_>), Error> {
-    let (name, rest) = match text.strip(b"\"") {
-        Some(inside) => quoted(text, inside)?,
+/// Reads a NAME, bare or quoted, with a `*` or without.
+fn part(text: Span<'_>) -> Result<Part<'_>, Error> {
+    let part = match text.strip(b"\"") {
+        Some(inside) => quoted_part(text, inside)?,
         None => bare_part(text)?,
     };
-    match name.len() {
-        0..=MAX_NAME => Ok((name.into(), rest)),
+    match part.name.len() {
+        0..=MAX_NAME => Ok(part),
         n => Err(text.error(format!("a name has at most {MAX_NAME} bytes, this one {n}"))),
     }
 }
 
-fn bare_part(text: Span<'_>) -> Result<(Vec<u8>, Span<'_>), Error> {
-    let (name, rest) = bare(text)?;
-    match name.bytes {
-        [] => Err(text.error("the NAME is missing; the empty name is written \"\"")),
-        [.., b'*'] => Err(prefix(name)),
-        bytes => Ok((bytes.to_vec(), rest)),
-    }
+fn bare_part(text: Span<'_>) -> Result<Part<'_>, Error> {
+    let (word, rest) = bare(text)?;
+    let (name, star) = match word.bytes {
+        [] => return Err(text.error("the NAME is missing; the empty name is written \"\"")),
+        [prefix @ .., b'*'] => (prefix, Some(word.split_at(prefix.len()).1)),
+        name => (name, None),
+    };
+    let name = name.into();
+    Ok(Part { name, star, rest })
 }
 
-fn prefix(at: Span<'_>) -> Error {
-    at.unsupported("a bare * at the end means a prefix (in quotes it is a plain byte); that is")
+/// A closing quote, or the `*` after it, ends the name: nothing may stick to it.
+fn quoted_part<'a>(open: Span<'a>, inside: Span<'a>) -> Result<Part<'a>, Error> {
+    let (name, after) = quoted(open, inside)?;
+    let (star, rest, last) = match after.strip(b"*") {
+        Some(rest) => (Some(after), rest, "* of a prefix"),
+        None => (None, after, "closing quote"),
+    };
+    match rest.bytes {
+        [] | [b' ' | b'\t' | b'=', ..] => {
+            let name = name.into();
+            Ok(Part { name, star, rest })
+        }
+        _ => Err(rest.expected(&format!("a blank or = must follow the {last}"))),
+    }
 }
 
 /// Reads up to the blank or `=`.
@@ -140,7 +175,7 @@ fn quoted<'a>(open: Span<'a>, mut rest: Span<'a>) -> Result<(Vec<u8>, Span<'a>),
         let (plain, tail) = rest.split_before(|byte| matches!(byte, b'"' | b'\\'));
         name.extend(plain.bytes);
         if let Some(after) = tail.strip(b"\"") {
-            return end_of_quoted(after).map(|rest| (name, rest));
+            return Ok((name, after));
         }
         if tail.is_empty() {
             return Err(open.error("this double quote is never closed"));
@@ -148,15 +183,6 @@ fn quoted<'a>(open: Span<'a>, mut rest: Span<'a>) -> Result<(Vec<u8>, Span<'a>),
         let (byte, after) = escape(tail)?;
         name.push(byte);
         rest = after;
-    }
-}
-
-/// A closing quote ends the name: nothing may stick to it.
-fn end_of_quoted(after: Span<'_>) -> Result<Span<'_>, Error> {
-    match after.bytes {
-        [] | [b' ' | b'\t' | b'=', ..] => Ok(after),
-        [b'*', ..] => Err(prefix(after)),
-        _ => Err(after.expected("a blank or = must follow the closing quote")),
     }
 }
 
@@ -177,15 +203,33 @@ fn hex(high: u8, low: u8) -> Option<u8> {
     u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
-fn part_text(kind: &[u8], name: &[u8]) -> Vec<u8> {
-    let must_quote = name.is_empty() || name.ends_with(b"*") || !name.iter().all(|&b| is_bare(b));
-    match must_quote {
-        true => [kind, quote(name).as_bytes()].concat(),
-        false => [kind, name].concat(),
+fn user_text(name: &[u8]) -> Vec<u8> {
+    [b"user.".to_vec(), name_text(name)].concat()
+}
+
+fn api_text(apis: &Apis) -> Vec<u8> {
+    match apis {
+        Apis::Exactly(name) => [b"api.".to_vec(), name_text(name)].concat(),
+        Apis::Under(prefix) => [b"api.".to_vec(), bytes_text(prefix), b"*".to_vec()].concat(),
     }
 }
 
-fn quote(name: &[u8]) -> String {
+/// A whole name: neither nothing nor what ends like a prefix stands bare.
+fn name_text(name: &[u8]) -> Vec<u8> {
+    match name {
+        [] | [.., b'*'] => quote(name),
+        _ => bytes_text(name),
+    }
+}
+
+fn bytes_text(bytes: &[u8]) -> Vec<u8> {
+    match bytes.iter().all(|&byte| is_bare(byte)) {
+        true => bytes.to_vec(),
+        false => quote(bytes),
+    }
+}
+
+fn quote(name: &[u8]) -> Vec<u8> {
     let mut out = String::from("\"");
     for &byte in name {
         if matches!(byte, b'"' | b'\\') {
@@ -194,5 +238,5 @@ fn quote(name: &[u8]) -> String {
         push_printable(&mut out, byte);
     }
     out.push('"');
-    out
+    out.into_bytes()
 }

@@ -1,18 +1,18 @@
-//! The right side of a rule: `ALGORITHM,LIMIT,WINDOW[,OPTION]...`,
-//! `unlimited` or `deny`, read and written.
+//! The right side of a rule: `ALGORITHM,LIMIT,WINDOW[,OPTION]...` or several
+//! such joined by `+`, `unlimited` or `deny`, read and written.
 //!
-//! Blanks may stand around a comma. Names of algorithms are read whatever
-//! their case and with `_` for `-`; options are lower case.
+//! Blanks may stand around a comma and a `+`. Names of algorithms are read
+//! whatever their case and with `_` for `-`; options are lower case.
 //!
 //! Invariant: a limit read here is in the ranges that [`Limit`] states and
-//! its algorithm can count it; an empty bucket fills within [`MAX_WINDOW_NS`].
-//! What [`fmt::Display`] writes reads as the same rule.
+//! its algorithm can count it; an empty bucket fills within [`MAX_WINDOW_NS`]; no
+//! two limits of a rule have the same `name=`. What [`fmt::Display`] writes reads as the same rule.
 
 use super::number::{Unit, quantity, whole};
 use super::span::{Span, is_blank, shown};
 use crate::algorithm::Algorithm;
 use crate::error::Error;
-use crate::rule::{Limit, MAX_LIMIT, MAX_WINDOW_NS, Rule};
+use crate::rule::{Limit, MAX_LIMIT, MAX_LIMITS, MAX_WINDOW_NS, Rule, Sharing};
 use std::fmt;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -31,6 +31,8 @@ const UNITS: [Unit; 6] = [
 /// Longest `name=` in bytes.
 const MAX_WORD: usize = 15;
 
+const OPTIONS: &str = "an option must be burst=N, per=pair|user|api|all, name=WORD or shadow";
+
 /// Reads a rule.
 pub(super) fn read(value: Span<'_>) -> Result<Rule, Error> {
     if says(value, "unlimited") {
@@ -39,8 +41,16 @@ pub(super) fn read(value: Span<'_>) -> Result<Rule, Error> {
     if says(value, "deny") {
         return Ok(Rule::Deny);
     }
-    refuse_joined(value)?;
-    limit(value).map(Rule::Limited)
+    let mut limits = Vec::new();
+    for text in joined(value) {
+        if limits.len() == MAX_LIMITS {
+            let most = format!("a rule has at most {MAX_LIMITS} limits joined by +");
+            return Err(text.expected(&most));
+        }
+        let limit = limit(text, &limits)?;
+        limits.push(limit);
+    }
+    Ok(Rule::Limits(limits))
 }
 
 /// Whether a word is `name`, whatever its case and with `_` for `-`.
@@ -52,17 +62,34 @@ fn says(word: Span<'_>, name: &str) -> bool {
     word.bytes.iter().map(plain).eq(name.bytes())
 }
 
-/// A `+` between blanks joins limits.
-fn refuse_joined(value: Span<'_>) -> Result<(), Error> {
-    let is_joint = |bytes: &[u8]| matches!(bytes, [a, b'+', b] if is_blank(*a) && is_blank(*b));
-    let Some(at) = value.bytes.windows(3).position(is_joint) else {
-        return Ok(());
-    };
-    let (_, plus) = value.split_at(at + 1);
-    Err(plus.unsupported("several limits joined by + are"))
+/// The limits of a rule, trimmed; at least one.
+fn joined(value: Span<'_>) -> impl Iterator<Item = Span<'_>> {
+    let mut rest = Some(value);
+    std::iter::from_fn(move || {
+        let (limit, tail) = rest?.split_before(is_joint());
+        rest = tail.strip(b"+");
+        Some(limit.trim())
+    })
 }
 
-fn limit(value: Span<'_>) -> Result<Limit, Error> {
+/// Tells the `+` that joins from one that begins a field or a value: that is a
+/// sign, and for the reader of the number to refuse.
+fn is_joint() -> impl FnMut(u8) -> bool {
+    let mut last = None;
+    move |byte| {
+        let joins = byte == b'+' && !matches!(last, Some(b',' | b'='));
+        if !is_blank(byte) {
+            last = Some(byte);
+        }
+        joins
+    }
+}
+
+/// Reads a limit that is joined to those `before` it.
+fn limit(value: Span<'_>, before: &[Limit]) -> Result<Limit, Error> {
+    if value.is_empty() {
+        return Err(value.expected("a limit must stand on either side of +"));
+    }
     let mut fields = value.fields();
     let mut next = |what| field(fields.next().unwrap_or(value.end()), what);
     let algorithm = algorithm(next("algorithm")?)?;
@@ -74,8 +101,18 @@ fn limit(value: Span<'_>) -> Result<Limit, Error> {
         window_ns,
         burst: None,
         name: None,
+        per: Sharing::Pair,
+        shadow: false,
     };
-    fields.try_for_each(|option| add_option(&mut limit, option))?;
+    let mut given = Vec::new();
+    for option in fields {
+        let key = add_option(&mut limit, before, option)?;
+        if given.contains(&key.bytes) {
+            let message = format!("the option {} is given twice", shown(key.bytes));
+            return Err(key.error(message));
+        }
+        given.push(key.bytes);
+    }
     Ok(limit)
 }
 
@@ -90,6 +127,13 @@ fn field<'a>(field: Span<'a>, what: &str) -> Result<Span<'a>, Error> {
 }
 
 fn algorithm(text: Span<'_>) -> Result<Algorithm, Error> {
+    if let Some(word) = ["unlimited", "deny"]
+        .into_iter()
+        .find(|word| says(text, word))
+    {
+        let message = format!("{word} is a whole rule: write it alone, without options and +");
+        return Err(text.error(message));
+    }
     if says(text, "sliding-window-log") {
         return Ok(Algorithm::SlidingWindow);
     }
@@ -117,18 +161,43 @@ fn window(text: Span<'_>) -> Result<u64, Error> {
     })
 }
 
-fn add_option(limit: &mut Limit, option: Span<'_>) -> Result<(), Error> {
+/// Reads an option of a limit that is joined to those `before` it; gives its key.
+fn add_option<'a>(
+    limit: &mut Limit,
+    before: &[Limit],
+    option: Span<'a>,
+) -> Result<Span<'a>, Error> {
     let (key, rest) = option.split_before(|byte| byte == b'=');
     let value = rest.strip(b"=").unwrap_or(rest);
-    let again = match key.bytes {
-        b"burst" => limit.burst.replace(burst(limit, key, value)?).is_some(),
-        b"name" => limit.name.replace(word(value)?).is_some(),
-        b"per" | b"shadow" => return Err(key.unsupported("the options per= and shadow are")),
-        _ => return Err(option.expected("an option must be burst=N or name=WORD")),
-    };
-    match again {
-        false => Ok(()),
-        true => Err(key.error(format!("the option {} is given twice", shown(key.bytes)))),
+    match key.bytes {
+        b"burst" => limit.burst = Some(burst(limit, key, value)?),
+        b"per" => limit.per = sharing(value)?,
+        b"name" => limit.name = Some(name(value, before)?),
+        b"shadow" if rest.is_empty() => limit.shadow = true,
+        b"shadow" => return Err(rest.expected("shadow takes no value")),
+        _ => return Err(option.expected(OPTIONS)),
+    }
+    Ok(key)
+}
+
+fn sharing(value: Span<'_>) -> Result<Sharing, Error> {
+    let mut all = Sharing::ALL.into_iter();
+    all.find(|sharing| value.bytes == sharing.name().as_bytes())
+        .ok_or_else(|| value.expected("per= must be pair, user, api or all"))
+}
+
+/// Reads a name that none of the limits `before` has.
+fn name(value: Span<'_>, before: &[Limit]) -> Result<Box<str>, Error> {
+    let word = word(value)?;
+    match before
+        .iter()
+        .any(|limit| limit.name.as_ref() == Some(&word))
+    {
+        false => Ok(word),
+        true => Err(value.error(format!(
+            "an earlier limit of this rule has the name {}; give each its own",
+            shown(value.bytes)
+        ))),
     }
 }
 
@@ -159,10 +228,12 @@ fn word(value: Span<'_>) -> Result<Box<str>, Error> {
 /// The text of the rule.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let joints = std::iter::once("").chain(std::iter::repeat(" + "));
         match self {
             Rule::Unlimited => f.write_str("unlimited"),
             Rule::Deny => f.write_str("deny"),
-            Rule::Limited(limit) => limit.fmt(f),
+            Rule::Limits(limits) => (limits.iter().zip(joints))
+                .try_for_each(|(limit, joint)| write!(f, "{joint}{limit}")),
         }
     }
 }
@@ -178,9 +249,15 @@ impl fmt::Display for Limit {
         if let Some(burst) = self.burst {
             write!(f, ",burst={burst}")?;
         }
+        if self.per != Sharing::Pair {
+            write!(f, ",per={}", self.per.name())?;
+        }
         if let Some(name) = &self.name {
             write!(f, ",name={name}")?;
         }
-        Ok(())
+        match self.shadow {
+            true => f.write_str(",shadow"),
+            false => Ok(()),
+        }
     }
 }

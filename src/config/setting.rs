@@ -1,11 +1,11 @@
-//! The right side of the settings `memory`, `clock` and `on-full`.
+//! The right side of the settings `memory`, `clock`, `on-full` and `match`.
 //!
 //! Each setting is one function from the text of its value. What a setting
 //! does is not known here.
 
-use super::OnFull;
 use super::number::{Unit, quantity};
 use super::span::Span;
+use super::{Match, OnFull};
 use crate::clock::SystemClock;
 use crate::error::Error;
 
@@ -42,5 +42,14 @@ pub(super) fn on_full(value: Span<'_>) -> Result<OnFull, Error> {
         b"deny" => Ok(OnFull::Deny),
         b"allow" => Ok(OnFull::Allow),
         _ => Err(value.expected("on-full must be evict, deny or allow")),
+    }
+}
+
+/// Reads `match`.
+pub(super) fn matching(value: Span<'_>) -> Result<Match, Error> {
+    match value.bytes {
+        b"first" => Ok(Match::First),
+        b"all" => Ok(Match::All),
+        _ => Err(value.expected("match must be first or all")),
     }
 }

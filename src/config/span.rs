@@ -57,7 +57,7 @@ impl<'a> Span<'a> {
     }
 
     /// What stands before the first byte that `stops`, and the rest from that byte on.
-    pub fn split_before(self, stops: impl Fn(u8) -> bool) -> (Span<'a>, Span<'a>) {
+    pub fn split_before(self, mut stops: impl FnMut(u8) -> bool) -> (Span<'a>, Span<'a>) {
         let at = self.bytes.iter().position(|&byte| stops(byte));
         self.split_at(at.unwrap_or(self.bytes.len()))
     }

@@ -10,7 +10,7 @@
 use super::name::{self, Name};
 use super::span::{Span, shown};
 use crate::error::{Error, ErrorKind};
-use crate::rule::{MAX_NAME, Scope};
+use crate::rule::{Apis, MAX_NAME, Scope};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -50,8 +50,12 @@ pub(super) fn pair<'a>(name: &'a [u8], value: &'a [u8]) -> Result<Entry<'a>, Err
 
 /// The entry of a rule whose scope was not given as text.
 pub(super) fn rule_of(scope: Scope, rule: &[u8]) -> Result<Entry<'_>, Error> {
-    let too_long = |name: &Option<Box<[u8]>>| name.as_ref().is_some_and(|n| n.len() > MAX_NAME);
-    if too_long(&scope.user) || too_long(&scope.api) {
+    let names = [scope.user.as_deref(), scope.api.as_ref().map(Apis::bytes)];
+    if names
+        .into_iter()
+        .flatten()
+        .any(|name| name.len() > MAX_NAME)
+    {
         let message = format!("a name has at most {MAX_NAME} bytes");
         return Err(Error::new(ErrorKind::Argument, message));
     }

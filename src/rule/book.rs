@@ -1,13 +1,17 @@
 //! The rules of a service, ready to be found by a request: the pair's rule, else
-//! the user's, else the API's, else the default.
+//! the user's, else the API's, else the default. Of an API's, the one of its exact
+//! name, else that of the longest prefix.
 //!
 //! A book never changes once it is made. Looking up takes the hashes that the
 //! request has anyway and never walks the rules.
 
+use arrayvec::ArrayVec;
 use hashbrown::HashTable;
 
-use super::{Limit, Rule, Scope};
+use super::prefix::Prefixes;
+use super::{Apis, Limit, Rule, Scope};
 use crate::algorithm::Counter;
+use crate::config::Match;
 use crate::hash::{Hasher, Names, Tag};
 
 /// A rule, ready to be applied.
@@ -15,7 +19,7 @@ use crate::hash::{Hasher, Names, Tag};
 pub(crate) enum Plan {
     Unlimited,
     Deny,
-    Limited(Limited),
+    Limits(Box<[Limited]>),
 }
 
 /// A limit, ready to count.
@@ -25,7 +29,8 @@ pub(crate) struct Limited {
     pub tag: Tag,
     pub capacity: u64,
     pub window_ms: u64,
-    pub name: [u8; 16],
+    pub name: Option<[u8; 16]>,
+    pub shadow: bool,
 }
 
 /// A rule with whom it is for.
@@ -36,77 +41,199 @@ pub(crate) struct Entry {
     pub plan: Plan,
 }
 
+/// The rules that apply to a request, the most specific first: one, or with
+/// `match = all` one of each kind.
+pub(crate) type Matching<'b> = ArrayVec<&'b Entry, 4>;
+
 /// The rules of a service.
 #[derive(Debug)]
 pub(crate) struct Book {
+    matching: Match,
     default: Entry,
-    pairs: Rules,
-    users: Rules,
-    apis: Rules,
+    pairs: Rules<Entry>,
+    pair_prefixes: Rules<Prefixes<Entry>>,
+    users: Rules<Entry>,
+    apis: Rules<Entry>,
+    api_prefixes: Prefixes<Entry>,
 }
 
-/// Rules by the hash of their names.
-#[derive(Debug, Default)]
-struct Rules(HashTable<(u64, Entry)>);
+/// What is kept by one or two names, by the hash of those.
+#[derive(Debug)]
+struct Rules<T>(HashTable<Named<T>>);
 
-impl Rules {
-    #[inline]
-    fn find(&self, hash: impl Fn() -> u64, user: &[u8], api: &[u8]) -> Option<&Entry> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let covers = |(_, entry): &(u64, Entry)| entry.scope.covers(user, api);
-        self.0.find(hash(), covers).map(|(_, entry)| entry)
-    }
+#[derive(Debug)]
+struct Named<T> {
+    hash: u64,
+    user: Option<Box<[u8]>>,
+    api: Option<Box<[u8]>>,
+    of: T,
 }
 
 impl Book {
     /// The book of these rules; `None` where there is no default among them.
-    pub fn new(rules: &[(Scope, Rule)], hasher: &Hasher) -> Option<Book> {
-        let (_, default) = rules.iter().find(|(scope, _)| *scope == Scope::default())?;
+    pub fn new(rules: &[(Scope, Rule)], matching: Match, hasher: &Hasher) -> Option<Book> {
+        let entry = |scope: &Scope, rule: &Rule| Entry::new(scope, rule, matching, hasher);
+        let (scope, rule) = rules.iter().find(|(scope, _)| *scope == Scope::default())?;
         let mut book = Book {
-            default: Entry::new(&Scope::default(), default, hasher),
+            matching,
+            default: entry(scope, rule),
             pairs: Rules::default(),
+            pair_prefixes: Rules::default(),
             users: Rules::default(),
             apis: Rules::default(),
+            api_prefixes: Prefixes::default(),
         };
         for (scope, rule) in rules {
-            let entry = Entry::new(scope, rule, hasher);
-            let (rules, hash) = match (&scope.user, &scope.api) {
-                (Some(user), Some(api)) => (&mut book.pairs, hasher.names(user, api).pair()),
-                (Some(user), None) => (&mut book.users, hasher.user(user)),
-                (None, Some(api)) => (&mut book.apis, hasher.api(api)),
-                (None, None) => continue,
-            };
-            rules
-                .0
-                .insert_unique(hash, (hash, entry), |(hash, _)| *hash);
+            book.add(scope, entry(scope, rule), hasher);
         }
+        book.api_prefixes.link();
+        let by_user = book.pair_prefixes.0.iter_mut();
+        by_user.for_each(|prefixes| prefixes.of.link());
         Some(book)
     }
 
-    /// The rule for a request.
+    fn add(&mut self, scope: &Scope, entry: Entry, hasher: &Hasher) {
+        match (scope.user.as_deref(), &scope.api) {
+            (Some(user), Some(Apis::Exactly(api))) => {
+                let hash = hasher.names(user, api).pair();
+                self.pairs.add(hash, Some(user), Some(api), entry);
+            }
+            (Some(user), Some(Apis::Under(prefix))) => {
+                let of_user = self.pair_prefixes.of_user(hasher.user(user), user);
+                of_user.add(prefix, entry);
+            }
+            (Some(user), None) => self.users.add(hasher.user(user), Some(user), None, entry),
+            (None, Some(Apis::Exactly(api))) => {
+                self.apis.add(hasher.api(api), None, Some(api), entry);
+            }
+            (None, Some(Apis::Under(prefix))) => self.api_prefixes.add(prefix, entry),
+            (None, None) => {}
+        }
+    }
+
+    /// The rule for a request, where only the most specific counts.
     #[inline(always)]
-    pub fn find(&self, names: Names, user: &[u8], api: &[u8]) -> &Entry {
-        let Book {
-            default,
-            pairs,
-            users,
-            apis,
-        } = self;
-        let pair = pairs.find(|| names.pair(), user, api);
-        pair.or_else(|| users.find(|| names.user, user, api))
-            .or_else(|| apis.find(|| names.api, user, api))
-            .unwrap_or(default)
+    pub fn first(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
+        if self.matching == Match::All {
+            return None;
+        }
+        let found = self.pair(names, user, api);
+        let found = found.or_else(|| self.users.find(|| names.user, user, api));
+        Some(
+            found
+                .or_else(|| self.api(names, user, api))
+                .unwrap_or(&self.default),
+        )
+    }
+
+    /// The rules for a request.
+    pub fn matching(&self, names: Names, user: &[u8], api: &[u8]) -> Matching<'_> {
+        if let Some(first) = self.first(names, user, api) {
+            return [first].into_iter().collect();
+        }
+        let found = [
+            self.pair(names, user, api),
+            self.users.find(|| names.user, user, api),
+            self.api(names, user, api),
+            Some(&self.default),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
+    #[inline]
+    fn pair(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
+        let exact = self.pairs.find(|| names.pair(), user, api);
+        exact.or_else(|| {
+            let prefixes = self.pair_prefixes.find(|| names.user, user, api)?;
+            prefixes.longest(api)
+        })
+    }
+
+    #[inline]
+    fn api(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
+        let exact = self.apis.find(|| names.api, user, api);
+        exact.or_else(|| self.api_prefixes.longest(api))
+    }
+}
+
+impl Plan {
+    /// Its limit, where there is just one and it refuses.
+    #[inline(always)]
+    pub fn only_limit(&self) -> Option<&Limited> {
+        match self {
+            Plan::Limits(limits) => match &**limits {
+                [limit] if !limit.shadow => Some(limit),
+                _ => None,
+            },
+            Plan::Unlimited | Plan::Deny => None,
+        }
+    }
+
+    /// Its limits, where it has any.
+    pub fn limits(&self) -> Option<&[Limited]> {
+        match self {
+            Plan::Limits(limits) => Some(limits),
+            Plan::Unlimited | Plan::Deny => None,
+        }
+    }
+}
+
+impl<T> Rules<T> {
+    #[inline]
+    fn find(&self, hash: impl Fn() -> u64, user: &[u8], api: &[u8]) -> Option<&T> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let is = |name: &Option<Box<[u8]>>, asked| name.as_deref().is_none_or(|name| name == asked);
+        let found = self
+            .0
+            .find(hash(), |named| is(&named.user, user) && is(&named.api, api));
+        found.map(|named| &named.of)
+    }
+
+    fn add(&mut self, hash: u64, user: Option<&[u8]>, api: Option<&[u8]>, of: T) {
+        let named = Named {
+            hash,
+            user: user.map(Box::from),
+            api: api.map(Box::from),
+            of,
+        };
+        self.0.insert_unique(hash, named, |named| named.hash);
+    }
+}
+
+impl Rules<Prefixes<Entry>> {
+    fn of_user(&mut self, hash: u64, user: &[u8]) -> &mut Prefixes<Entry> {
+        let is_user = |named: &Named<_>| named.user.as_deref() == Some(user);
+        let new = || Named {
+            hash,
+            user: Some(user.into()),
+            api: None,
+            of: Prefixes::default(),
+        };
+        let entry = self.0.entry(hash, is_user, |named| named.hash);
+        &mut entry.or_insert_with(new).into_mut().of
+    }
+}
+
+impl<T> Default for Rules<T> {
+    fn default() -> Rules<T> {
+        Rules(HashTable::new())
     }
 }
 
 impl Entry {
-    fn new(scope: &Scope, rule: &Rule, hasher: &Hasher) -> Entry {
+    fn new(scope: &Scope, rule: &Rule, matching: Match, hasher: &Hasher) -> Entry {
         let plan = match rule {
             Rule::Unlimited => Plan::Unlimited,
             Rule::Deny => Plan::Deny,
-            Rule::Limited(limit) => Plan::Limited(Limited::new(limit, hasher)),
+            Rule::Limits(limits) => {
+                let limited = |(index, limit)| {
+                    let order = order(limits, index, scope, matching);
+                    Limited::new(limit, hasher.tag(limit, order))
+                };
+                Plan::Limits(limits.iter().enumerate().map(limited).collect())
+            }
         };
         Entry {
             scope: scope.clone(),
@@ -116,20 +243,37 @@ impl Entry {
     }
 }
 
+/// Tells apart what counts side by side: limits of one rule that are alike, and with
+/// `match = all` the limits of the user's rule, the API's and so on.
+fn order(limits: &[Limit], index: usize, scope: &Scope, matching: Match) -> u64 {
+    let kind = match matching {
+        Match::First => 0,
+        Match::All => u64::from(scope.user.is_some()) | u64::from(scope.api.is_some()) << 1,
+    };
+    let of = |limit: &Limit| (limit.algorithm, limit.window_ns, limit.per);
+    let own = limits.get(index).map(of);
+    let alike = limits
+        .iter()
+        .take(index)
+        .filter(|limit| Some(of(limit)) == own);
+    kind << 8 | alike.count() as u64
+}
+
 impl Limited {
-    fn new(limit: &Limit, hasher: &Hasher) -> Limited {
+    fn new(limit: &Limit, tag: Tag) -> Limited {
         Limited {
             counter: Counter::new(limit),
-            tag: hasher.tag(limit),
+            tag,
             capacity: limit.capacity(),
             window_ms: limit.window_ns / 1_000_000,
-            name: padded(limit.name.as_deref().unwrap_or("default")),
+            name: limit.name.as_deref().map(padded),
+            shadow: limit.shadow,
         }
     }
 }
 
 /// A name of up to 15 bytes, with NULs behind it.
-pub(crate) fn padded(name: &str) -> [u8; 16] {
+fn padded(name: &str) -> [u8; 16] {
     let mut padded = [0; 16];
     let bytes = padded.iter_mut().take(15).zip(name.bytes());
     bytes.for_each(|(to, from)| *to = from);

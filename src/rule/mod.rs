@@ -2,6 +2,7 @@
 //! ([`crate::config`]), the book finds the one that applies ([`book`]).
 
 pub(crate) mod book;
+mod prefix;
 
 use crate::algorithm::Algorithm;
 
@@ -12,6 +13,10 @@ pub const MAX_LIMIT: u64 = (1 << 53) - 1;
 /// Longest window, and longest time in which an empty token bucket may fill: 100 years.
 pub const MAX_WINDOW_NS: u64 = 36_525 * 24 * 3600 * 1_000_000_000;
 
+/// Most limits in a rule, and most that one request may meet: a decision has a
+/// bit for each.
+pub const MAX_LIMITS: usize = 8;
+
 /// Longest user or API name in bytes.
 pub const MAX_NAME: usize = 65_535;
 
@@ -20,8 +25,17 @@ pub const MAX_NAME: usize = 65_535;
 pub struct Scope {
     /// The user, or any.
     pub user: Option<Box<[u8]>>,
-    /// The API, or any.
-    pub api: Option<Box<[u8]>>,
+    /// The API or those with a common beginning, or any.
+    pub api: Option<Apis>,
+}
+
+/// The APIs that a rule is for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Apis {
+    /// The one with this name.
+    Exactly(Box<[u8]>),
+    /// Every one that begins with this; with the empty prefix, every one.
+    Under(Box<[u8]>),
 }
 
 /// What a rule asks for.
@@ -31,8 +45,22 @@ pub enum Rule {
     Unlimited,
     /// Nothing passes.
     Deny,
-    /// Up to `limit.limit` in every `limit.window_ns`.
-    Limited(Limit),
+    /// What all of these allow: 1 to [`MAX_LIMITS`].
+    Limits(Vec<Limit>),
+}
+
+/// Who shares a limit's counter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// Nobody: each pair of a user and an API has its own.
+    #[default]
+    Pair,
+    /// A user's requests, whatever the API.
+    User,
+    /// The requests to an API, whoever makes them.
+    Api,
+    /// All requests.
+    All,
 }
 
 /// One limit: so much of a quota in so much time, by one algorithm.
@@ -48,14 +76,60 @@ pub struct Limit {
     pub burst: Option<u64>,
     /// Its `name=`: 1 to 15 of `a-z 0-9 - _`.
     pub name: Option<Box<str>>,
+    /// Who shares its counter.
+    pub per: Sharing,
+    /// Whether it only counts and reports, and never refuses.
+    pub shadow: bool,
 }
 
 impl Scope {
     /// Whether the rule is for a request of this user and API.
     pub(crate) fn covers(&self, user: &[u8], api: &[u8]) -> bool {
-        let covers =
-            |name: &Option<Box<[u8]>>, other| name.as_deref().is_none_or(|name| name == other);
-        covers(&self.user, user) && covers(&self.api, api)
+        let is_user = |name: &[u8]| name == user;
+        self.user.as_deref().is_none_or(is_user)
+            && self.api.as_ref().is_none_or(|apis| apis.covers(api))
+    }
+}
+
+impl Apis {
+    /// Whether this API is one of them.
+    pub(crate) fn covers(&self, api: &[u8]) -> bool {
+        match self {
+            Apis::Exactly(name) => **name == *api,
+            Apis::Under(prefix) => api.starts_with(prefix),
+        }
+    }
+
+    /// The name or the prefix.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Apis::Exactly(bytes) | Apis::Under(bytes) => bytes,
+        }
+    }
+}
+
+impl Rule {
+    /// Its limits; none where it is unlimited or denies.
+    pub fn limits(&self) -> &[Limit] {
+        match self {
+            Rule::Unlimited | Rule::Deny => &[],
+            Rule::Limits(limits) => limits,
+        }
+    }
+}
+
+impl Sharing {
+    /// All of them, from the fewest sharers to the most.
+    pub const ALL: [Sharing; 4] = [Sharing::Pair, Sharing::User, Sharing::Api, Sharing::All];
+
+    /// Its name in the text of a rule.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sharing::Pair => "pair",
+            Sharing::User => "user",
+            Sharing::Api => "api",
+            Sharing::All => "all",
+        }
     }
 }
 

@@ -6,14 +6,7 @@ use crate::algorithm::{Decide, Visitor};
 use crate::clock::Clock;
 use crate::hash::Key;
 use crate::rule::book::Limited;
-use crate::table::{Full, NotStored, Table};
-
-/// Whether a decision is carried out.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    Take,
-    Look,
-}
+use crate::table::{Change, Full, NotStored, Table, Terms, Weight};
 
 /// When a decision is made.
 #[derive(Clone, Copy)]
@@ -34,7 +27,8 @@ pub(super) struct Attempt<'a> {
     pub key: Key,
     pub cost: u64,
     pub time: Time,
-    pub mode: Mode,
+    pub takes: bool,
+    pub evict: bool,
 }
 
 impl Attempt<'_> {
@@ -67,7 +61,8 @@ impl Visitor for Try<'_, '_> {
             key,
             cost,
             time,
-            mode,
+            takes,
+            evict,
         } = attempt;
         let found = table.find(key);
         let now = match time {
@@ -82,8 +77,15 @@ impl Visitor for Try<'_, '_> {
             let time = Time::Now;
             return Try(&Attempt { time, ..attempt }, out).visit(algorithm);
         }
-        if verdict.changes && mode == Mode::Take {
-            table.store(key, found, now, verdict.next, edit)?;
+        if verdict.changes && takes {
+            let change = Change {
+                key,
+                found,
+                next: verdict.next,
+                weight: Weight::new(limit.capacity, verdict.remaining),
+                edit,
+            };
+            table.store(change, Terms { now, evict })?;
         } else {
             table.keep(found)?;
         }

@@ -1,14 +1,17 @@
 //! The answer to a request, in the units that a caller wants: whole units of the
 //! quota, and milliseconds.
 
+use super::joint::{Joint, Part};
 use crate::algorithm::Verdict;
-use crate::rule::book::{Limited, padded};
+use crate::rule::book::Limited;
 
 /// The wait for what can never pass.
 pub const NEVER: u64 = crate::algorithm::NEVER;
 
 /// Bits of [`Decision::flags`].
 pub mod flag {
+    /// A limit in shadow mode would have refused.
+    pub const SHADOW: u8 = 1 << 0;
     /// The table was full, and no counter was kept.
     pub const UNTRACKED: u8 = 1 << 1;
     /// The rule says unlimited.
@@ -26,9 +29,10 @@ pub struct Decision {
     pub flags: u8,
     /// Limits in the rule that applies: 0 for `unlimited` and `deny`.
     pub limit_count: u8,
-    /// Which of them the rest describes, from 0.
+    /// Which of them the rest describes, from 0: that which refuses longest, else
+    /// that which has the least left.
     pub limit_index: u8,
-    /// Bit i: limit i refuses.
+    /// Bit i: limit i refuses, or in shadow mode would.
     pub denied_by: u8,
     /// 0.
     pub reserved: [u8; 3],
@@ -43,11 +47,13 @@ pub struct Decision {
     pub reset_after_ms: u64,
     /// Length of the window in ms.
     pub window_ms: u64,
-    /// The limit's name, with NULs behind it: its `name=`, else `default`.
+    /// The limit's name, with NULs behind it: its `name=`, else `default`, or
+    /// `limit-1` and so on where the rule has several.
     pub name: [u8; 16],
 }
 
 impl Decision {
+    /// What the one limit of a rule says.
     #[inline(always)]
     pub(super) fn fill(&mut self, limit: &Limited, verdict: &Verdict) {
         *self = Decision {
@@ -71,13 +77,64 @@ impl Decision {
         }
     }
 
+    /// What the request of that index met in a decision about several counters.
+    pub(super) fn of_request(joint: &Joint<'_>, request: usize, taken: bool) -> Decision {
+        let parts = || joint.parts.iter().filter(|part| part.request == request);
+        if joint.denied.get(request) == Some(&true) {
+            return Decision::deny();
+        }
+        let Some((index, part)) = describing(parts()) else {
+            return Decision::unlimited();
+        };
+        let full = joint
+            .full
+            .filter(|&(of, _)| of == request)
+            .map(|(_, wait)| wait);
+        let bits = parts()
+            .enumerate()
+            .filter(|(_, part)| !part.verdict.allowed && !part.untracked);
+        let flags = [
+            (
+                flag::SHADOW,
+                parts().any(|part| part.limit.shadow && !part.verdict.allowed),
+            ),
+            (
+                flag::UNTRACKED,
+                full.is_some() || parts().any(|part| part.untracked),
+            ),
+        ];
+        let refused = parts().any(Part::refuses);
+        let retry_ns = if refused {
+            part.verdict.retry_ns
+        } else {
+            full.unwrap_or(0)
+        };
+        Decision {
+            allowed: !refused && full.is_none(),
+            flags: flags
+                .iter()
+                .fold(0, |all, &(flag, set)| if set { all | flag } else { all }),
+            limit_count: parts().count() as u8,
+            limit_index: index as u8,
+            denied_by: bits.fold(0, |all, (index, _)| all | 1 << index),
+            remaining: part.remaining(taken),
+            retry_after_ms: whole_ms(retry_ns),
+            reset_after_ms: whole_ms(part.verdict.reset_ns),
+            name: part.limit.name.unwrap_or(match parts().count() {
+                1 => DEFAULT_NAME,
+                _ => numbered(index),
+            }),
+            ..Decision::about(part.limit)
+        }
+    }
+
     pub(super) fn unlimited() -> Decision {
         Decision {
             allowed: true,
             flags: flag::UNLIMITED,
             limit: NEVER,
             remaining: NEVER,
-            name: padded("default"),
+            name: DEFAULT_NAME,
             ..Decision::default()
         }
     }
@@ -85,21 +142,46 @@ impl Decision {
     pub(super) fn deny() -> Decision {
         Decision {
             retry_after_ms: NEVER,
-            name: padded("default"),
+            name: DEFAULT_NAME,
             ..Decision::default()
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn about(limit: &Limited) -> Decision {
         Decision {
             limit_count: 1,
             limit: limit.capacity,
             window_ms: limit.window_ms,
-            name: limit.name,
+            name: limit.name.unwrap_or(DEFAULT_NAME),
             ..Decision::default()
         }
     }
+}
+
+/// Of a request's limits the one to describe: that which refuses longest, else that
+/// which has the least left. One in shadow mode only where there is no other.
+fn describing<'p, 'a: 'p>(
+    parts: impl Iterator<Item = &'p Part<'a>> + Clone,
+) -> Option<(usize, &'p Part<'a>)> {
+    let refusing = parts.clone().enumerate().filter(|(_, part)| part.refuses());
+    // Of equals the first, which `max_by_key` would not take.
+    let longest = refusing.min_by_key(|(_, part)| u64::MAX - part.verdict.retry_ns);
+    longest.or_else(|| {
+        let order = |part: &Part<'_>| (part.limit.shadow, part.verdict.remaining);
+        parts.enumerate().min_by_key(|(_, part)| order(part))
+    })
+}
+
+const DEFAULT_NAME: [u8; 16] = *b"default\0\0\0\0\0\0\0\0\0";
+
+/// The name of one of several limits that has none: `limit-1` and so on.
+fn numbered(index: usize) -> [u8; 16] {
+    let mut name = *b"limit-1\0\0\0\0\0\0\0\0\0";
+    if let Some(digit) = name.get_mut(6) {
+        *digit = b'1'.saturating_add(index as u8);
+    }
+    name
 }
 
 /// Whole milliseconds, rounded up: a hint must not be too short.

@@ -3,22 +3,30 @@
 //! Rules live here, counters in the [table](crate::table). Nothing here locks,
 //! allocates or keeps state of its own.
 
+mod acquire;
 mod attempt;
 mod decision;
+mod joint;
+mod rules;
 mod stats;
 
 pub use decision::{Decision, NEVER, flag};
 pub use stats::Stats;
 
-use attempt::{Attempt, Mode, Time};
+use arrayvec::ArrayVec;
+
+use acquire::Queues;
+use attempt::{Attempt, Time};
+use joint::{Joint, MAX_REQUESTS, Met, Mode};
+use rules::{Current, Rules};
 
 use crate::clock::Clock;
-use crate::config::{Config, OnFull};
+use crate::config::{Config, OnFull, line};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hasher, Secret};
-use crate::rule::book::{Book, Entry, Limited, Plan};
+use crate::rule::book::Plan;
 use crate::rule::{MAX_NAME, Rule};
-use crate::table::{Event, Full, Layout, Table};
+use crate::table::{Event, Layout, Table};
 
 /// One request: who asks for what, and how much it takes.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +42,11 @@ pub struct Request<'a> {
 /// A rate limiter. Every method may run on any number of threads at a time.
 #[derive(Debug)]
 pub struct Service {
-    book: Book,
+    rules: Current,
+    queues: Queues,
     hasher: Hasher,
     clock: Clock,
     table: Table,
-    on_full: OnFull,
 }
 
 impl Service {
@@ -47,18 +55,27 @@ impl Service {
     /// Fails with [`ErrorKind::Config`] where there is no default rule and with
     /// [`ErrorKind::Memory`] where the memory cannot be had.
     pub fn new(config: &Config) -> Result<Service, Error> {
-        config.validate()?;
         let hasher = Hasher::new(secret()?);
-        let book = Book::new(config.rules(), &hasher)
-            .ok_or_else(|| Error::new(ErrorKind::Config, "there is no default rule"))?;
+        let rules = Rules::new(config, &hasher)?;
         let layout = Layout::of(config.memory() as usize, keeps_logs(config));
         Ok(Service {
-            book,
+            rules: Current::new(rules),
+            queues: Queues::default(),
             hasher,
             clock: config.clock(),
-            table: Table::private(layout, config.on_full() == OnFull::Evict)?,
-            on_full: config.on_full(),
+            table: Table::private(layout)?,
         })
+    }
+
+    /// Takes the rules of `config`, its `match` and its `on-full`, for every check
+    /// that begins from now on. Counters of limits whose algorithm, window and
+    /// sharing stay the same go on under the new limit.
+    ///
+    /// Fails with [`ErrorKind::Config`] where there is no default rule; then nothing
+    /// changes.
+    pub fn reload(&self, config: &Config) -> Result<(), Error> {
+        self.rules.replace(Rules::new(config, &self.hasher)?);
+        Ok(())
     }
 
     /// Whether a request is allowed; if so, its cost is taken.
@@ -96,6 +113,36 @@ impl Service {
         Ok(())
     }
 
+    /// Answers up to 8 requests as one decision: all their costs are taken, or none.
+    /// Costs that meet in one counter add up. `out` says what each request met; where
+    /// one is refused, those are not `allowed` that refuse.
+    ///
+    /// Fails as [`check`](Service::check) does if any request is wrong, and if there
+    /// are none or more than 8.
+    pub fn check_all<'a>(
+        &self,
+        requests: impl Iterator<Item = Request<'a>> + Clone,
+        out: &mut [Decision],
+    ) -> Result<(), Error> {
+        let count = requests.clone().count();
+        if count == 0 || count > MAX_REQUESTS || count > out.len() {
+            let message = format!("{count} requests; one decision is about 1 to {MAX_REQUESTS}");
+            return self.counted(Err(Error::new(ErrorKind::Argument, message)));
+        }
+        self.counted(requests.clone().try_for_each(Request::valid))?;
+        let rules = self.rules.load();
+        let met = requests.map(|request| self.meet(&rules, request));
+        let met: ArrayVec<Met<'_>, MAX_REQUESTS> = met.collect();
+        let allowed = self.decide_jointly(&rules, &met, Time::Now, Mode::Take, out);
+        let event = if allowed {
+            Event::Allowed
+        } else {
+            Event::Denied
+        };
+        self.table.stripes().add(event, count as u64);
+        Ok(())
+    }
+
     /// What [`check`](Service::check) would answer. Takes nothing, and is not
     /// counted in the statistics.
     pub fn peek(&self, request: Request<'_>) -> Result<Decision, Error> {
@@ -111,12 +158,54 @@ impl Service {
         Ok(())
     }
 
+    /// Takes a cost that is known only afterwards, whatever the answer, which says
+    /// whether it was allowed. A token bucket goes into debt by one window's worth
+    /// at most, a window's count goes over its limit. Where the answer is no,
+    /// `retry_after_ms` is the time until a cost of 1 passes. Not counted in the
+    /// statistics.
+    pub fn charge(&self, request: Request<'_>) -> Result<Decision, Error> {
+        let mut decision = Decision::default();
+        self.charge_into(request, &mut decision)?;
+        Ok(decision)
+    }
+
+    /// The same, with the answer written in its place; on an error nothing is written.
+    pub fn charge_into(&self, request: Request<'_>, out: &mut Decision) -> Result<(), Error> {
+        self.counted(request.valid())?;
+        let rules = self.rules.load();
+        let met = [self.meet(&rules, request)];
+        let out = std::slice::from_mut(out);
+        self.decide_jointly(&rules, &met, Time::Now, Mode::Charge, out);
+        Ok(())
+    }
+
+    /// Gives a cost back to all the counters of a request: never more than full. Of a
+    /// log the newest entries go.
+    pub fn refund(&self, request: Request<'_>) -> Result<(), Error> {
+        self.counted(request.valid())?;
+        let rules = self.rules.load();
+        self.joint(&rules, &[self.meet(&rules, request)]).refund();
+        Ok(())
+    }
+
+    /// Forgets the counters that are a pair's own; those that it shares stay.
+    pub fn reset(&self, user: &[u8], api: &[u8]) -> Result<(), Error> {
+        let request = Request { user, api, cost: 1 };
+        self.counted(request.valid())?;
+        let rules = self.rules.load();
+        self.joint(&rules, &[self.meet(&rules, request)]).reset();
+        Ok(())
+    }
+
     /// The rule for a user and an API as a line of the rule text, which parses to
-    /// the same rule for the same names.
+    /// the same rule for the same names. With `match = all` a line for each.
     pub fn explain(&self, user: &[u8], api: &[u8]) -> Result<Vec<u8>, Error> {
         self.counted(Request { user, api, cost: 1 }.valid())?;
-        let entry = self.book.find(self.hasher.names(user, api), user, api);
-        Ok(crate::config::line(&entry.scope, &entry.rule))
+        let rules = self.rules.load();
+        let names = self.hasher.names(user, api);
+        let matching = rules.book.matching(names, user, api);
+        let lines = matching.iter().map(|entry| line(&entry.scope, &entry.rule));
+        Ok(lines.collect::<Vec<_>>().join(&b'\n'))
     }
 
     /// Counts a call that failed before it came to a method of this service.
@@ -141,35 +230,67 @@ impl Service {
 
     #[inline(always)]
     fn decide(&self, request: Request<'_>, time: Time, mode: Mode, out: &mut Decision) {
-        let names = self.hasher.names(request.user, request.api);
-        let Entry { plan, .. } = self.book.find(names, request.user, request.api);
-        let limit = match plan {
-            Plan::Limited(limit) => limit,
-            Plan::Unlimited => return *out = Decision::unlimited(),
-            Plan::Deny => return *out = Decision::deny(),
-        };
-        let attempt = Attempt {
-            table: &self.table,
-            clock: &self.clock,
-            limit,
-            key: names.key(limit.tag),
-            cost: request.cost,
-            time,
-            mode,
-        };
-        attempt
-            .until_done(out)
-            .unwrap_or_else(|full| *out = self.decide_full(limit, full));
+        let Request { user, api, cost } = request;
+        let names = self.hasher.names(user, api);
+        let rules = self.rules.load();
+        let first = rules.book.first(names, user, api).map(|entry| &entry.plan);
+        match first.and_then(Plan::only_limit) {
+            Some(limit) => {
+                let attempt = Attempt {
+                    table: &self.table,
+                    clock: &self.clock,
+                    limit,
+                    key: names.key(limit.tag),
+                    cost,
+                    time,
+                    takes: mode == Mode::Take,
+                    evict: rules.on_full == OnFull::Evict,
+                };
+                if let Err(full) = attempt.until_done(out) {
+                    let wait_ns = (rules.on_full != OnFull::Allow).then_some(full.wait_ns);
+                    self.table.stripes().add(Event::RefusedFull, 1);
+                    *out = Decision::untracked(limit, wait_ns);
+                }
+            }
+            None => {
+                let met = [self.meet(&rules, request)];
+                let out = std::slice::from_mut(out);
+                self.decide_jointly(&rules, &met, time, mode, out);
+            }
+        }
     }
 
-    /// The answer where there is no room for the counter.
-    #[cold]
-    fn decide_full(&self, limit: &Limited, full: Full) -> Decision {
-        self.table.stripes().add(Event::RefusedFull, 1);
-        match self.on_full {
-            OnFull::Allow => Decision::untracked(limit, None),
-            OnFull::Evict | OnFull::Deny => Decision::untracked(limit, Some(full.wait_ns)),
+    /// Decides requests that meet any number of limits; says whether all is allowed.
+    #[inline(never)]
+    fn decide_jointly(
+        &self,
+        rules: &Rules,
+        met: &[Met<'_>],
+        time: Time,
+        mode: Mode,
+        out: &mut [Decision],
+    ) -> bool {
+        let mut joint = self.joint(rules, met);
+        let allowed = joint.decide(time, mode);
+        let taken = allowed || mode == Mode::Charge;
+        for (request, out) in (0..met.len()).zip(out) {
+            *out = Decision::of_request(&joint, request, taken);
+            if out.flags & flag::UNTRACKED != 0 {
+                self.table.stripes().add(Event::RefusedFull, 1);
+            }
         }
+        allowed
+    }
+
+    fn joint<'a>(&'a self, rules: &'a Rules, met: &[Met<'a>]) -> Joint<'a> {
+        Joint::new(&self.table, &self.clock, rules.on_full, met)
+    }
+
+    fn meet<'a>(&self, rules: &'a Rules, request: Request<'_>) -> Met<'a> {
+        let Request { user, api, cost } = request;
+        let names = self.hasher.names(user, api);
+        let rules = rules.book.matching(names, user, api);
+        Met { names, rules, cost }
     }
 }
 
@@ -193,8 +314,10 @@ impl Request<'_> {
 }
 
 fn keeps_logs(config: &Config) -> bool {
-    let keeps_log =
-        |rule: &Rule| matches!(rule, Rule::Limited(limit) if limit.algorithm.keeps_log());
+    let keeps_log = |rule: &Rule| match rule {
+        Rule::Limits(limits) => limits.iter().any(|limit| limit.algorithm.keeps_log()),
+        Rule::Unlimited | Rule::Deny => false,
+    };
     config.rules().iter().any(|(_, rule)| keeps_log(rule))
 }
 
@@ -207,5 +330,5 @@ fn secret() -> Result<Secret, Error> {
             )
         })
     };
-    Ok([word()?, word()?, word()?, word()?])
+    Ok([word()?, word()?, word()?, word()?, word()?, word()?])
 }

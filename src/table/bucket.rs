@@ -10,10 +10,30 @@
 use super::log::Handle;
 use super::wait::Backoff;
 use crate::algorithm::State;
+use crate::hash::FINGERPRINT_MARKS;
 use crate::sync::{AtomicU64, Ordering, fence};
 
 /// Counters in a bucket.
 pub(crate) const SLOTS: usize = 5;
+
+/// Where in the word of a fingerprint its [`Weight`] stands.
+const WEIGHT: u64 = FINGERPRINT_MARKS & !1;
+
+/// How much of its quota a counter has given, in halvings: 15 for nearly all of it,
+/// 14 for half, 13 for a quarter. It is what is lost when a counter is forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Weight(u8);
+
+impl Weight {
+    #[inline]
+    pub fn new(capacity: u64, remaining: u64) -> Weight {
+        let used = capacity.saturating_sub(remaining);
+        let halvings = used
+            .leading_zeros()
+            .saturating_sub(capacity.leading_zeros());
+        Weight(15u32.saturating_sub(halvings) as u8)
+    }
+}
 
 /// Five counters. The fingerprints and the first counter share the first cache line.
 #[repr(C)]
@@ -127,6 +147,12 @@ impl<'b> Seen<'b> {
         self.bucket.version.load(Ordering::Relaxed) == self.version
     }
 
+    /// Whether both looks saw the bucket in the same state.
+    #[inline]
+    pub fn same(self, other: Seen<'_>) -> bool {
+        std::ptr::eq(self.bucket, other.bucket) && self.version == other.version
+    }
+
     /// Makes the bucket ours, if nobody has begun to write since it was seen.
     #[inline]
     pub fn claim(self) -> Option<Claimed<'b>> {
@@ -158,16 +184,10 @@ impl<'b> Claimed<'b> {
 
     /// Stores a counter in a slot of this bucket, in place of whatever it held.
     #[inline]
-    pub fn write(&mut self, slot: Slot<'b>, fingerprint: u64, state: State) {
+    pub fn write(&mut self, slot: Slot<'b>, fingerprint: u64, weight: Weight, state: State) {
         self.written = true;
-        slot.fingerprint.store(fingerprint, Ordering::Relaxed);
-        self.set(slot, state);
-    }
-
-    /// Stores the state of the counter that the slot holds.
-    #[inline]
-    pub fn set(&mut self, slot: Slot<'b>, state: State) {
-        self.written = true;
+        let word = fingerprint | u64::from(weight.0) << 1;
+        slot.fingerprint.store(word, Ordering::Relaxed);
         // The instant first: a change that stops half-way leaves a counter that
         // is idle later, not sooner.
         let [idle_at, data] = slot.counter;
@@ -177,7 +197,7 @@ impl<'b> Claimed<'b> {
 
     /// Frees a slot.
     pub fn clear(&mut self, slot: Slot<'b>) {
-        self.write(slot, 0, State::default());
+        self.write(slot, 0, Weight::default(), State::default());
     }
 }
 
@@ -198,7 +218,17 @@ impl Drop for Claimed<'_> {
 impl Slot<'_> {
     #[inline]
     pub fn fingerprint(self) -> u64 {
-        self.fingerprint.load(Ordering::Relaxed)
+        self.fingerprint.load(Ordering::Relaxed) & !WEIGHT
+    }
+
+    #[inline]
+    pub fn weight(self) -> Weight {
+        Weight(((self.fingerprint.load(Ordering::Relaxed) & WEIGHT) >> 1) as u8)
+    }
+
+    /// By how much is lost when the counter is forgotten.
+    pub fn worth(self) -> (Weight, u64) {
+        (self.weight(), self.state().idle_at)
     }
 
     #[inline]

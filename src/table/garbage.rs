@@ -52,7 +52,7 @@ proptest! {
         checks in prop::collection::vec((0..97usize, word(), word(), 1..200u64), 40),
         evict in any::<bool>(),
     ) {
-        let table = Table::private(LAYOUT, evict).unwrap();
+        let table = Table::private(LAYOUT).unwrap();
         let mut cycle = words.iter().cycle();
         scramble(&table, || *cycle.next().unwrap());
         for (fingerprint, home, now, cost) in checks {
@@ -64,7 +64,7 @@ proptest! {
                 let fingerprint = (fingerprint & !1).max(2) | bit;
                 let key = Key { fingerprint, home: home.rotate_left(40) };
                 let table = &table;
-                let trial = Trial { table, key, now, cost };
+                let trial = Trial { table, key, now, cost, evict };
                 let answer = trial.of(algorithm, 100, 1_000_000);
                 // Nobody else is here.
                 prop_assert_ne!(answer, Err(NotStored::Changed));

@@ -209,21 +209,65 @@ impl<'t> Pool<'t> {
         owner: u32,
         take: impl FnOnce() -> Result<u32, Full>,
     ) -> (Handle, Result<(), Full>) {
-        let (log, edited) = match edit {
-            Edit::Restart(run) => (log, self.restart(log, run, owner, take)),
+        let edited = match edit {
+            Edit::Restart(run) => self.restart(log, run, owner, take),
             Edit::Slide { runs, count, add } => {
                 let log = self.forget(log, runs, count);
                 self.hand_over(log, owner);
                 if add.count == 0 {
                     return (log, Ok(()));
                 }
-                (log, self.append(log, add, owner, take))
+                return match self.append(log, add, owner, take) {
+                    Ok(edited) => (edited, Ok(())),
+                    Err(full) => (log, Err(full)),
+                };
+            }
+            Edit::Truncate { runs, last, total } => Ok(self.truncate(log, runs, last, total)),
+            Edit::Clear => {
+                self.give_back(log);
+                Ok(Handle::default())
             }
         };
         match edited {
             Ok(edited) => (edited, Ok(())),
             Err(full) => (log, Err(full)),
         }
+    }
+
+    /// Drops all but the oldest `runs`, the last of which then has the count `last`.
+    fn truncate(self, log: Handle, mut runs: usize, last: u32, total: u64) -> Handle {
+        if let Some(first) = self.chunk(log.first) {
+            first.total.store(total, Ordering::Relaxed);
+        }
+        let mut number = log.first;
+        for _ in 0..self.chunks.len() {
+            let Some(chunk) = self.chunk(number) else {
+                break;
+            };
+            let (begin, end) = chunk.span();
+            let held = end.saturating_sub(begin);
+            if runs > held && number != log.last {
+                (number, runs) = (chunk.next(), runs - held);
+                continue;
+            }
+            let end = (begin + runs).min(end);
+            chunk.set_span(begin, end);
+            if let Some(word) = end.checked_sub(1).and_then(|index| chunk.runs.get(index)) {
+                let tick = unpack(word.load(Ordering::Relaxed)).tick;
+                word.store(pack(Run { tick, count: last }), Ordering::Relaxed);
+            }
+            if number != log.last {
+                self.give_back(Handle {
+                    first: chunk.next(),
+                    ..log
+                });
+            }
+            return Handle {
+                last: number,
+                ..log
+            };
+        }
+        log
     }
 
     /// A log of one run. The first chunk of the old one is used again.
@@ -259,7 +303,7 @@ impl<'t> Pool<'t> {
             return log;
         };
         let total = chunk.total.load(Ordering::Relaxed).saturating_sub(count);
-        loop {
+        for _ in 0..self.chunks.len() {
             let (begin, end) = chunk.span();
             let held = end.saturating_sub(begin);
             if runs < held || log.first == log.last {
@@ -414,6 +458,10 @@ impl Handle {
             first: number,
             last: number,
         }
+    }
+
+    pub fn first(self) -> u32 {
+        self.first
     }
 
     pub fn data(self) -> u64 {

@@ -19,10 +19,12 @@ mod models;
 mod place;
 mod region;
 mod stats;
+mod step;
 #[cfg(test)]
 mod trial;
 mod wait;
 
+pub(crate) use bucket::Weight;
 use bucket::{Bucket, Claimed, SLOTS, Seen, Slot};
 pub(crate) use log::Log;
 use log::Pool;
@@ -30,6 +32,7 @@ pub(crate) use region::Layout;
 use region::Region;
 pub(crate) use stats::Event;
 use stats::Stripes;
+pub(crate) use step::{Change, MAX_CHANGES};
 
 use crate::algorithm::{Edit, State};
 use crate::error::Error;
@@ -39,8 +42,6 @@ use crate::hash::Key;
 #[derive(Debug)]
 pub(crate) struct Table {
     region: Region,
-    /// Whether a live counter may be forgotten to make room.
-    evict: bool,
 }
 
 /// Where a counter stands, or would, and what it was when it was found. It holds
@@ -66,11 +67,21 @@ pub(crate) enum NotStored {
     Full(Full),
 }
 
+/// When a change is made, and whether it may make room by forgetting a counter that
+/// still counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub now: u64,
+    pub evict: bool,
+}
+
 /// No room for a new counter, or for an entry of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full {
     /// How long until the first of what was found in the way is as good as new.
     pub wait_ns: u64,
+    /// Which of several counters it is that has no room.
+    pub index: usize,
 }
 
 /// What the table holds.
@@ -88,17 +99,23 @@ struct Home<'t> {
 }
 
 /// A bucket that is ours to write, and its number.
+#[derive(Debug)]
 struct Held<'t> {
     number: u32,
     claimed: Claimed<'t>,
 }
 
+impl Found<'_> {
+    /// Whether the table holds the counter.
+    pub fn exists(&self) -> bool {
+        matches!(self.place, Place::Here(..))
+    }
+}
+
 impl Table {
-    pub fn private(layout: Layout, evict: bool) -> Result<Table, Error> {
-        Ok(Table {
-            region: Region::private(layout)?,
-            evict,
-        })
+    pub fn private(layout: Layout) -> Result<Table, Error> {
+        let region = Region::private(layout)?;
+        Ok(Table { region })
     }
 
     /// Looks for a counter. Whatever is decided about it must be decided by a clock
@@ -146,40 +163,21 @@ impl Table {
         unchanged.then_some(()).ok_or(NotStored::Changed)
     }
 
-    /// Makes a counter what was decided at `now` from what was found, as one step:
-    /// nobody has changed it since. If it keeps a log, that is edited too.
+    /// Makes a counter what was decided from what was found, as one step: nobody has
+    /// changed it since. If it keeps a log, that is edited too.
     #[inline(always)]
-    pub fn store(
-        &self,
-        key: Key,
-        found: Found<'_>,
-        now: u64,
-        next: State,
-        edit: Option<Edit>,
-    ) -> Result<(), NotStored> {
-        match (found.place, edit) {
+    pub fn store(&self, change: Change<'_>, terms: Terms) -> Result<(), NotStored> {
+        match (change.found.place, change.edit) {
             (Place::Here(home, slot), None) => {
                 let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
-                claimed.set(slot, next);
+                claimed.write(slot, change.key.fingerprint, change.weight, change.next);
                 Ok(())
             }
-            (Place::Here(home, slot), Some(edit)) => self.store_log(home, slot, now, next, edit),
-            (Place::Nowhere(homes), edit) => self.store_new(homes, key, now, next, edit),
+            (Place::Here(home, slot), Some(edit)) => {
+                self.store_log(home, slot, change, edit, terms)
+            }
+            (Place::Nowhere(_), _) => self.store_all(&[change], terms),
         }
-    }
-
-    #[inline(never)]
-    fn store_new<'t>(
-        &'t self,
-        homes: [Home<'t>; 2],
-        key: Key,
-        now: u64,
-        next: State,
-        edit: Option<Edit>,
-    ) -> Result<(), NotStored> {
-        let held = Held::both(homes).ok_or(NotStored::Changed)?;
-        self.place(held, key, now, next, edit)
-            .map_err(NotStored::Full)
     }
 
     #[inline(never)]
@@ -187,25 +185,33 @@ impl Table {
         &'t self,
         home: Home<'t>,
         slot: Slot<'t>,
-        now: u64,
-        next: State,
+        change: Change<'t>,
         edit: Edit,
+        terms: Terms,
     ) -> Result<(), NotStored> {
         let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
-        let take = || self.take_chunk(now);
+        let take = || self.take_chunk(terms);
         let (log, edited) = self.pool().edit(slot.log(), edit, home.number, take);
-        let idle_at = match edited {
-            Ok(()) => next.idle_at,
-            Err(_) => slot.state().idle_at,
+        let data = log.data();
+        let (weight, idle_at) = match edited {
+            Ok(()) => (change.weight, change.next.idle_at),
+            Err(_) => (slot.weight(), slot.state().idle_at),
         };
-        claimed.set(
-            slot,
-            State {
-                idle_at,
-                data: log.data(),
-            },
-        );
+        let state = State { idle_at, data };
+        claimed.write(slot, change.key.fingerprint, weight, state);
         edited.map_err(NotStored::Full)
+    }
+
+    /// Forgets a counter.
+    pub fn forget(&self, found: Found<'_>) -> Result<(), NotStored> {
+        let Place::Here(home, slot) = found.place else {
+            return self.keep(found);
+        };
+        let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
+        let forgotten = slot.log();
+        claimed.clear(slot);
+        self.pool().give_back(forgotten);
+        Ok(())
     }
 
     /// Counts what the table holds at `now`: a walk over all of it, bucket by
@@ -287,30 +293,5 @@ impl Table {
     fn scale(&self, word: u64) -> u32 {
         let buckets = self.region.layout().buckets as u128;
         ((u128::from(word) * buckets) >> 64) as u32
-    }
-}
-
-impl<'t> Held<'t> {
-    /// Claims both buckets, or one if they are the same: in the order of their
-    /// numbers, so that no two threads wait for each other. The first home comes
-    /// first.
-    fn both([first, second]: [Home<'t>; 2]) -> Option<[Option<Held<'t>>; 2]> {
-        if first.number == second.number {
-            return Some([Some(Held::one(first)?), None]);
-        }
-        if first.number < second.number {
-            let first = Held::one(first)?;
-            return Some([Some(first), Some(Held::one(second)?)]);
-        }
-        let second = Held::one(second)?;
-        Some([Some(Held::one(first)?), Some(second)])
-    }
-
-    fn one(home: Home<'t>) -> Option<Held<'t>> {
-        let claimed = home.seen.claim()?;
-        Some(Held {
-            number: home.number,
-            claimed,
-        })
     }
 }

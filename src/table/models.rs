@@ -95,7 +95,7 @@ fn loom_a_reader_never_believes_a_counter_that_is_half_written() {
 }
 
 fn table(layout: Layout) -> Arc<Table> {
-    Arc::new(Table::private(layout, true).unwrap())
+    Arc::new(Table::private(layout).unwrap())
 }
 
 /// A counter whose homes are buckets 0 and 1 of two, the first of them `first`.

@@ -4,10 +4,11 @@
 //! What is as good as new goes first, then the counter nearest to that. Other
 //! buckets than the counter's own are tried, never waited for.
 
-use super::bucket::{Seen, Slot};
+use super::bucket::{Seen, Slot, Weight};
 use super::log::Handle;
-use super::{Event, Full, Held, Table};
-use crate::algorithm::{Edit, State};
+use super::step::HeldBuckets;
+use super::{Event, Full, Table, Terms};
+use crate::algorithm::State;
 use crate::hash::Key;
 
 /// How many chunks are looked at to find a log to forget, and how often.
@@ -18,84 +19,87 @@ const ROUNDS: usize = 8;
 type Place<'t> = (u32, Slot<'t>);
 
 impl Table {
-    /// Puts a new counter into one of its two buckets.
-    pub(super) fn place<'t>(
+    /// Gives a new counter a slot in one of its two buckets, which are held. A slot
+    /// of the step's `own` counters is not given away.
+    pub(super) fn reserve<'t>(
         &'t self,
-        mut held: [Option<Held<'t>>; 2],
+        held: &mut HeldBuckets<'t>,
+        homes: [u32; 2],
         key: Key,
-        now: u64,
-        next: State,
-        edit: Option<Edit>,
-    ) -> Result<(), Full> {
-        let chunk = edit.map(|_| self.take_chunk(now)).transpose()?;
-        let Some(((number, slot), forgotten)) = self.make_room(&held, now) else {
-            if let Some(chunk) = chunk {
-                self.pool().give_back(Handle::single(chunk));
-            }
-            let until = each_slot(&held).map(|(_, slot)| slot.state().idle_at).min();
-            return Err(Full {
-                wait_ns: until.unwrap_or(now).saturating_sub(now),
-            });
+        terms: Terms,
+        own: &impl Fn(u64) -> bool,
+    ) -> Result<Place<'t>, Full> {
+        let place = self.free_slot(held, homes, terms, own);
+        let place = place.or_else(|| self.move_one(held, homes, terms, own));
+        let place = place.or_else(|| self.forget_one(held, homes, terms, own));
+        let Some((number, slot)) = place else {
+            let until = slots(held, homes).map(|(_, slot)| slot.state().idle_at);
+            let wait_ns = until.min().unwrap_or(0).saturating_sub(terms.now).max(1);
+            return Err(Full { wait_ns, index: 0 });
         };
-        let data = edit.map_or(next.data, |edit| {
-            let take = || chunk.ok_or(Full { wait_ns: 0 });
-            let (log, _) = self.pool().edit(Handle::default(), edit, number, take);
-            log.data()
-        });
-        let state = State { data, ..next };
-        let of_slot = held.iter_mut().flatten().find(|held| held.number == number);
-        if let Some(held) = of_slot {
-            held.claimed.write(slot, key.fingerprint, state);
+        let forgotten = slot.log();
+        for held in held.iter_mut().filter(|held| held.number == number) {
+            let (weight, new) = (Weight::default(), State::default());
+            held.claimed.write(slot, key.fingerprint, weight, new);
         }
         self.pool().give_back(forgotten);
-        Ok(())
-    }
-
-    /// A slot for a new counter, whose old content may be overwritten, and the log
-    /// that goes with it.
-    fn make_room<'t>(&'t self, held: &[Option<Held<'t>>], now: u64) -> Option<(Place<'t>, Handle)> {
-        let and_log = |(number, slot): Place<'t>| ((number, slot), slot.log());
-        // What moves takes its log along.
-        let moved = || Some((self.move_one(held, now)?, Handle::default()));
-        let free = self.free_slot(held, now).map(and_log);
-        free.or_else(moved)
-            .or_else(|| self.forget_one(held).map(and_log))
+        Ok((number, slot))
     }
 
     /// A slot that holds nothing or what is as good as new, in the emptier bucket.
-    fn free_slot<'t>(&self, held: &[Option<Held<'t>>], now: u64) -> Option<Place<'t>> {
-        let free = |held: &Held<'t>| {
-            let slots = held.claimed.seen().slots();
-            slots.filter(|slot| !slot.is_live(now)).count()
+    fn free_slot<'t>(
+        &self,
+        held: &HeldBuckets<'t>,
+        homes: [u32; 2],
+        terms: Terms,
+        own: &impl Fn(u64) -> bool,
+    ) -> Option<Place<'t>> {
+        let free = |home| {
+            let slots = slots(held, [home, home]);
+            slots.filter(|(_, slot)| !slot.is_live(terms.now) && !own(slot.fingerprint()))
         };
-        // Of equals the last wins: the first home, where it is found sooner.
-        let homes = held.iter().rev().flatten();
-        let emptier = homes.max_by_key(|&held| free(held))?;
-        let slots = emptier.claimed.seen().slots();
+        let [first, second] = homes;
+        // The first home where they are equal: there it is found sooner.
+        let emptier = if free(second).count() > free(first).count() {
+            second
+        } else {
+            first
+        };
         // Never used before expired, so that the latter are counted for what they are.
-        let slot = slots
-            .filter(|slot| !slot.is_live(now))
-            .min_by_key(|slot| slot.fingerprint() != 0)?;
-        if slot.fingerprint() != 0 {
+        let place = free(emptier).min_by_key(|(_, slot)| slot.fingerprint() != 0)?;
+        if place.1.fingerprint() != 0 {
             self.stripes().add(Event::EvictedIdle, 1);
         }
-        Some((emptier.number, slot))
+        Some(place)
     }
 
-    /// The slot of a counter that could be copied to its other bucket.
-    fn move_one<'t>(&'t self, held: &[Option<Held<'t>>], now: u64) -> Option<Place<'t>> {
-        each_slot(held).find(|&(number, slot)| self.copy_to_other_home(number, slot, now).is_some())
+    /// The slot of a counter that has moved to its other bucket.
+    fn move_one<'t>(
+        &'t self,
+        held: &mut HeldBuckets<'t>,
+        homes: [u32; 2],
+        terms: Terms,
+        own: &impl Fn(u64) -> bool,
+    ) -> Option<Place<'t>> {
+        let mut movable = slots(held, homes).filter(|(_, slot)| !own(slot.fingerprint()));
+        let moves = |&(number, slot): &Place<'t>| self.copy_to_other_home(number, slot, terms);
+        let (number, slot) = movable.find(|place| moves(place).is_some())?;
+        drop(movable);
+        for held in held.iter_mut().filter(|held| held.number == number) {
+            held.claimed.clear(slot);
+        }
+        Some((number, slot))
     }
 
-    fn copy_to_other_home(&self, number: u32, slot: Slot<'_>, now: u64) -> Option<()> {
+    fn copy_to_other_home(&self, number: u32, slot: Slot<'_>, terms: Terms) -> Option<()> {
         let (fingerprint, state) = (slot.fingerprint(), slot.state());
         let other = self.other_home(number, fingerprint);
         // A bucket that is held shows as being written, and is left alone.
         let seen = self.bucket(other).try_look()?;
-        let free = seen.slots().find(|slot| !slot.is_live(now))?;
+        let free = seen.slots().find(|slot| !slot.is_live(terms.now))?;
         let mut claimed = seen.claim()?;
         let forgotten = free.log();
-        claimed.write(free, fingerprint, state);
+        claimed.write(free, fingerprint, slot.weight(), state);
         if slot.keeps_log() {
             self.pool().hand_over(Handle::of(state.data), other);
         }
@@ -104,39 +108,49 @@ impl Table {
     }
 
     /// The slot of the counter that is nearest to new, if counters may be forgotten.
-    fn forget_one<'t>(&self, held: &[Option<Held<'t>>]) -> Option<Place<'t>> {
-        if !self.evict {
+    fn forget_one<'t>(
+        &self,
+        held: &HeldBuckets<'t>,
+        homes: [u32; 2],
+        terms: Terms,
+        own: &impl Fn(u64) -> bool,
+    ) -> Option<Place<'t>> {
+        if !terms.evict {
             return None;
         }
-        let nearest = each_slot(held).min_by_key(|(_, slot)| slot.state().idle_at)?;
+        let others = slots(held, homes).filter(|(_, slot)| !own(slot.fingerprint()));
+        let nearest = others.min_by_key(|(_, slot)| slot.worth())?;
         self.stripes().add(Event::EvictedLive, 1);
         Some(nearest)
     }
 
     /// A chunk for a log, if need be that of a log that is as good as new, or
     /// nearest to it of those that come up.
-    pub(super) fn take_chunk(&self, now: u64) -> Result<u32, Full> {
+    pub(super) fn take_chunk(&self, terms: Terms) -> Result<u32, Full> {
         for _ in 0..ROUNDS {
             if let Some(chunk) = self.pool().take() {
                 return Ok(chunk);
             }
-            self.forget_log(now)?;
+            self.forget_log(terms)?;
         }
         // Nothing was found in the way, so there is no telling how long: soon.
-        self.pool().take().ok_or(Full { wait_ns: 1 })
+        self.pool().take().ok_or(Full {
+            wait_ns: 1,
+            index: 0,
+        })
     }
 
-    fn forget_log(&self, now: u64) -> Result<(), Full> {
-        let logs = (0..PROBES).filter_map(|_| self.probe_log());
-        let Some((seen, slot)) = logs.min_by_key(|(_, slot)| slot.state().idle_at) else {
+    fn forget_log(&self, terms: Terms) -> Result<(), Full> {
+        let logs = (0..PROBES).filter_map(|_| self.probe_log(terms));
+        let order = |slot: &Slot<'_>| (slot.is_live(terms.now), slot.worth());
+        let Some((seen, slot)) = logs.min_by_key(|(_, slot)| order(slot)) else {
             return Ok(());
         };
         let idle_at = slot.state().idle_at;
-        let live = idle_at > now;
-        if live && !self.evict {
-            return Err(Full {
-                wait_ns: idle_at - now,
-            });
+        let live = idle_at > terms.now;
+        if live && !terms.evict {
+            let wait_ns = idle_at - terms.now;
+            return Err(Full { wait_ns, index: 0 });
         }
         let Some(mut claimed) = seen.claim() else {
             return Ok(());
@@ -157,17 +171,21 @@ impl Table {
     }
 
     /// The log nearest to new in the bucket that the next chunk in turn belongs to.
-    fn probe_log(&self) -> Option<(Seen<'_>, Slot<'_>)> {
+    fn probe_log(&self, terms: Terms) -> Option<(Seen<'_>, Slot<'_>)> {
         let seen = self.bucket(self.pool().next_owner()?).try_look()?;
         let logs = seen.slots().filter(|slot| slot.keeps_log());
-        Some((seen, logs.min_by_key(|slot| slot.state().idle_at)?))
+        Some((
+            seen,
+            logs.min_by_key(|slot| (slot.is_live(terms.now), slot.worth()))?,
+        ))
     }
 }
 
-fn each_slot<'t>(held: &[Option<Held<'t>>]) -> impl Iterator<Item = Place<'t>> {
-    let slots = |held: &Held<'t>| {
+/// The slots of one or two buckets that are held.
+fn slots<'t>(held: &HeldBuckets<'t>, homes: [u32; 2]) -> impl Iterator<Item = Place<'t>> {
+    let of = held.iter().filter(move |held| homes.contains(&held.number));
+    of.flat_map(|held| {
         let number = held.number;
         held.claimed.seen().slots().map(move |slot| (number, slot))
-    };
-    held.iter().flatten().flat_map(slots)
+    })
 }

@@ -1,9 +1,9 @@
 //! One try at a decision on a table, for tests of the table alone.
 
-use super::{NotStored, Table};
+use super::{Change, NotStored, Table, Terms, Weight};
 use crate::algorithm::{Algorithm, Counter, Decide, Visitor};
 use crate::hash::Key;
-use crate::rule::Limit;
+use crate::rule::{Limit, Sharing};
 
 /// A request with a cost, at a time.
 #[derive(Clone, Copy)]
@@ -12,6 +12,7 @@ pub(super) struct Trial<'t> {
     pub key: Key,
     pub now: u64,
     pub cost: u64,
+    pub evict: bool,
 }
 
 impl Trial<'_> {
@@ -23,12 +24,17 @@ impl Trial<'_> {
             window_ns,
             burst: None,
             name: None,
+            per: Sharing::Pair,
+            shadow: false,
         });
-        counter.visit(self)
+        counter.visit(Of(self, limit))
     }
 }
 
-impl Visitor for Trial<'_> {
+/// A trial of a limit of so much.
+struct Of<'t>(Trial<'t>, u64);
+
+impl Visitor for Of<'_> {
     type Output = Result<bool, NotStored>;
 
     fn visit(self, algorithm: &impl Decide) -> Result<bool, NotStored> {
@@ -37,13 +43,22 @@ impl Visitor for Trial<'_> {
             key,
             now,
             cost,
-        } = self;
+            evict,
+        } = self.0;
+        let limit = self.1;
         let found = table.find(key);
         let mut edit = None;
         let log = || table.log(&found);
         let verdict = algorithm.decide(found.state, now, cost, log, &mut edit);
         if verdict.changes {
-            table.store(key, found, now, verdict.next, edit)?;
+            let change = Change {
+                key,
+                found,
+                next: verdict.next,
+                weight: Weight::new(limit, verdict.remaining),
+                edit,
+            };
+            table.store(change, Terms { now, evict })?;
         } else {
             table.keep(found)?;
         }

@@ -1,0 +1,81 @@
+//! The rules in force, which a reload replaces as a whole: a check sees the old ones
+//! or the new, never a mixture.
+//!
+//! Until the first reload they are a plain field, since taking hold of something
+//! that may be replaced costs a check several ns. The first rules are kept for as long
+//! as the service lives; later ones are freed when the last check lets go of them.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::{ArcSwap, Guard};
+
+use crate::config::{Config, OnFull};
+use crate::error::{Error, ErrorKind};
+use crate::hash::Hasher;
+use crate::rule::book::Book;
+
+/// What a reload replaces.
+#[derive(Debug)]
+pub(super) struct Rules {
+    pub book: Book,
+    pub on_full: OnFull,
+}
+
+/// The rules in force.
+#[derive(Debug)]
+pub(super) struct Current {
+    first: Rules,
+    later: OnceLock<ArcSwap<Rules>>,
+}
+
+/// A hold of the rules that were in force when it was taken.
+pub(super) enum Held<'a> {
+    First(&'a Rules),
+    Later(Guard<Arc<Rules>>),
+}
+
+impl Rules {
+    pub fn new(config: &Config, hasher: &Hasher) -> Result<Rules, Error> {
+        config.validate()?;
+        let book = Book::new(config.rules(), config.matching(), hasher);
+        let no_default = || Error::new(ErrorKind::Config, "there is no default rule");
+        Ok(Rules {
+            book: book.ok_or_else(no_default)?,
+            on_full: config.on_full(),
+        })
+    }
+}
+
+impl Current {
+    pub fn new(first: Rules) -> Current {
+        let later = OnceLock::new();
+        Current { first, later }
+    }
+
+    #[inline(always)]
+    pub fn load(&self) -> Held<'_> {
+        match self.later.get() {
+            None => Held::First(&self.first),
+            Some(later) => Held::Later(later.load()),
+        }
+    }
+
+    pub fn replace(&self, rules: Rules) {
+        let rules = Arc::new(rules);
+        let later = self.later.get_or_init(|| ArcSwap::new(rules.clone()));
+        later.store(rules);
+    }
+}
+
+impl Deref for Held<'_> {
+    type Target = Rules;
+
+    #[inline(always)]
+    fn deref(&self) -> &Rules {
+        match self {
+            Held::First(rules) => rules,
+            Held::Later(rules) => rules,
+        }
+    }
+}
