@@ -44,16 +44,19 @@
  *     # what applies where nothing else does; each configuration needs it
  *     default    = token-bucket,5,10
  *     api./login = fixed-window,2,10
+ *     api./v1*   = token-bucket,10,1 + token-bucket,1000,1h,per=user
  *     user.vip-1 = token-bucket,8,10
  *     user.vip-1 api./login = unlimited
  *     memory     = 64m
  *
  * The most specific rule wins: of the pair, then of the user, then of the API, then the
- * default. Each pair of a user and an API has a counter of its own, whichever rule it
- * falls under. A name with blanks, =, # or " in it is written in double quotes, with
- * \xNN, \" and \\ in them.
+ * default. A name of an API that ends with * is for all that begin like it; an exact name
+ * beats a beginning, and a longer beginning a shorter one. A name with blanks, =, # or "
+ * in it is written in double quotes, with \xNN, \" and \\ in them.
  *
- * A rule is ALGORITHM,LIMIT,WINDOW[,OPTION]..., or unlimited, or deny.
+ * A rule is unlimited, or deny, or limits: one, or up to 8 with " + " between them. All
+ * of them must allow, as one decision: a refusal by one takes nothing from the others. A
+ * limit is ALGORITHM,LIMIT,WINDOW[,OPTION]...
  *
  *     ALGORITHM  token-bucket            refills steadily; bursts up to the limit
  *                fixed-window            starts anew with every window
@@ -62,11 +65,36 @@
  *     LIMIT      1 to 2^53 - 1; the sliding ones 1 to 2^32 - 1
  *     WINDOW     seconds, or with a unit: 500ms 10s 5m 1h 30d; 1 ms to 100 years
  *     OPTION     burst=N    token bucket: how much it holds, if not the limit
+ *                per=WHO    who shares a counter: pair (each user and API has its own;
+ *                           so it is without per=), user (one over all APIs), api (one
+ *                           over all users) or all (one for everybody)
  *                name=WORD  what rl_decision calls it: up to 15 of a-z 0-9 - _
+ *                shadow     counts and tells (RL_FLAG_SHADOW), but never refuses: to try
+ *                           a limit before it is meant
+ *
+ * So each user has 10 requests a second for each API of version 1, and 1000 an hour for all
+ * of these APIs together.
  *
  * Settings are memory (what the counters may ever take, such as 32m), clock (monotonic,
- * monotonic-coarse or realtime) and on-full (evict, deny or allow: what becomes of a new
- * name when the table is full of live counters).
+ * monotonic-coarse or realtime), on-full (evict, deny or allow: what becomes of a new
+ * name when the table is full of live counters) and match (first, or all: not only the
+ * most specific rule counts, but every one that matches, as one decision).
+ *
+ *
+ * THE CALLS THAT ASK
+ *
+ *     rl_check, rl_check_bytes  may it go on? takes the cost if so
+ *     rl_allow                  the same for one user, as true or false
+ *     rl_check_batch            many of them, one after the other
+ *     rl_check_all              up to 8 of them as one: all are charged, or none
+ *     rl_acquire                waits until it may go on, up to a timeout
+ *     rl_peek                   what a check would say; takes nothing
+ *     rl_charge, rl_refund      takes whatever the answer; gives back
+ *     rl_reset                  forgets what a pair has used
+ *
+ * What they say goes into a response with rl_decision_headers. rl_explain tells which
+ * rule applies, rl_reload brings new rules, rl_service_stats and rl_stats_prometheus have
+ * the numbers of the whole.
  *
  *
  * OWNERSHIP
@@ -84,18 +112,20 @@
  * clock, configuration or service at the same time, without a lock of their own; only
  * the _free function must have the object for itself, and be the last to get it. A
  * check never waits for the check of another name, but for a moment at the most, when
- * both counters lie in the same small part of the table. The library starts no thread.
- * Do not check from a signal handler: it might interrupt a check, and wait for it.
+ * their counters lie in the same small part of the table, or are one. Only rl_acquire
+ * waits longer, as it is asked to. The library starts no thread. Do not check from a
+ * signal handler: it might interrupt a check, and wait for it.
  *
  *
  * ERRORS
  *
  * A function that can fail returns a rl_status: RL_OK, which is 0, or a negative RL_ERR_
- * number. Outputs are written only on RL_OK, with two exceptions that are there to be
- * safe: a rl_decision becomes a refusal, and a rl_error is filled. NULL where it does not
- * belong, a length or number out of range: all are answered with RL_ERR_ARGUMENT. What
- * no library can find out is left to the caller: a pointer that is not NULL must point
- * at what its type and length say.
+ * number. Outputs are written only on RL_OK, with three exceptions: to be safe, a
+ * rl_decision becomes a refusal; a rl_error is filled; and where a buffer was too small
+ * for rl_stats_prometheus, *needed is set. NULL where it does not belong, a length or
+ * number out of range: all are answered with RL_ERR_ARGUMENT. What no library can find
+ * out is left to the caller: a pointer that is not NULL must point at what its type and
+ * length say.
  *
  *
  * PROCESSES AND LIMITS
@@ -457,7 +487,7 @@ void rl_config_free(rl_config *config);
 /* --- Request ----------------------------------------------------------------------- */
 
 /**
- * One request, for rl_check_batch.
+ * One request, for rl_check_batch and rl_check_all.
  *
  * Names may hold any bytes, NUL too. A name has up to 65,535 bytes; with RL_NUL as
  * its length it ends at its first NUL; with length 0 it is the empty name, and the
@@ -495,8 +525,8 @@ typedef struct rl_request {
 #define RL_NEVER UINT64_MAX
 
 /**
- * In rl_decision.flags: a limit in shadow mode would have refused the request. No
- * rule of this version has that mode, so the flag is never set.
+ * In rl_decision.flags: a limit in shadow mode would have refused the request;
+ * denied_by says which.
  */
 #define RL_FLAG_SHADOW 1
 
@@ -510,6 +540,17 @@ typedef struct rl_request {
  * In rl_decision.flags: the rule says unlimited.
  */
 #define RL_FLAG_UNLIMITED 4
+
+/**
+ * For rl_decision_headers: RateLimit-Policy and RateLimit, as the IETF has drafted them.
+ */
+#define RL_HEADERS_DRAFT 0
+
+/**
+ * For rl_decision_headers: X-RateLimit-Limit, X-RateLimit-Remaining and
+ * X-RateLimit-Reset, the last in seconds from now.
+ */
+#define RL_HEADERS_LEGACY 1
 
 /**
  * The answer to a request. 64 bytes.
@@ -536,7 +577,7 @@ typedef struct rl_decision {
      */
     uint8_t limit_index;
     /**
-     * Bit i is set when limit i refuses.
+     * Bit i is set when limit i refuses; of a limit in shadow mode, when it would.
      */
     uint8_t denied_by;
     /**
@@ -566,10 +607,45 @@ typedef struct rl_decision {
     uint64_t window_ms;
     /**
      * The limit's name, always with a NUL at its end: what name= says in the rule,
-     * else "default".
+     * else "default", or "limit-1" to "limit-8" where the rule has several.
      */
     char name[16];
 } rl_decision;
+
+/**
+ * Writes a decision to buf as fields of an HTTP response, with CRLF after each and a NUL
+ * at the end. No name of a user or an API is in them; the name is that of the limit.
+ *
+ *     RL_HEADERS_DRAFT                             RL_HEADERS_LEGACY
+ *     RateLimit-Policy: "default";q=100;w=60       X-RateLimit-Limit: 100
+ *     RateLimit: "default";r=0;t=2                 X-RateLimit-Remaining: 0
+ *     Retry-After: 2                               X-RateLimit-Reset: 60
+ *                                                  Retry-After: 2
+ *
+ * q is limit and w is window_ms; r is remaining. t is retry_after_ms of a refusal that is
+ * worth another try, else reset_after_ms; X-RateLimit-Reset is always reset_after_ms.
+ * Retry-After is there only in such a refusal. Times are whole seconds, rounded up.
+ * Numbers above 999999999999999, the most that these fields can hold, are written as it.
+ *
+ * A decision without limits (unlimited, deny, or of a call that failed) makes the empty
+ * text. With RL_FLAG_UNTRACKED, what tells of the count is left out: RateLimit,
+ * X-RateLimit-Remaining and X-RateLimit-Reset.
+ *
+ * The decision need not come from this library: whatever its bytes are, the text has
+ * these lines and no others. A name ends where name= in a rule could not go on.
+ *
+ * Returns, as snprintf does, the length of the whole text without its NUL, of which
+ * size - 1 bytes at most have been written: it is cut where the result is size or more,
+ * and then not fit to be sent. 192 bytes are always enough. With size 0 nothing is
+ * written, and buf may be NULL. Returns 0 with the empty text (where there is room) when
+ * decision is NULL, style is neither of the two, or buf is NULL and size not 0.
+ *
+ * The call does not allocate. Any thread may call it at any time.
+ */
+size_t rl_decision_headers(const rl_decision *decision,
+                           uint32_t style,
+                           char *buf,
+                           size_t size);
 
 /* --- Statistics -------------------------------------------------------------------- */
 
@@ -595,7 +671,7 @@ typedef struct rl_stats {
      */
     uint64_t denied;
     /**
-     * Checks that ended in an error.
+     * Calls that ended in an error.
      */
     uint64_t errors;
     /**
@@ -665,6 +741,105 @@ typedef struct rl_service rl_service;
 rl_status rl_service_new(const rl_config *config,
                          rl_service **out,
                          rl_error *error);
+
+/**
+ * Gives the service the rules of a configuration in place of those that it has. Of the
+ * settings, on-full and match take effect; memory and clock are set once and for all by
+ * rl_service_new, and those of the new configuration are ignored.
+ *
+ * Every check has either the old rules or the new ones, never a mixture. A counter goes
+ * on where the algorithm, the window and the sharing (per=) of its limit stay the same,
+ * and what it holds counts under the new limit at once; other counters start anew. The
+ * configuration is copied: it may be changed or freed afterwards.
+ *
+ * Any threads may call it at the same time, also while others check.
+ *
+ * Returns
+ *   RL_OK               the next checks have the new rules
+ *   RL_ERR_ARGUMENT     service or config is NULL
+ *   RL_ERR_CONFIG       there is no default rule, or a setting does not fit the rules;
+ *                       *error says which, and the old rules stay
+ *   RL_ERR_MEMORY       the memory that the service has is not enough for the new rules,
+ *                       and the old ones stay
+ *   RL_ERR_UNSUPPORTED  the rules ask for what this version cannot do yet, and the old
+ *                       ones stay
+ *   RL_ERR_INTERNAL     a bug in the library
+ */
+rl_status rl_reload(rl_service *service,
+                    const rl_config *config,
+                    rl_error *error);
+
+/**
+ * Writes the rule that applies to a user and an API to buf, as the line of text that
+ * makes it, with a NUL at its end. user and api are names as in rl_request.
+ *
+ * size is the room in buf, in bytes, with the NUL. 256 is enough unless names are long
+ * or need quotes.
+ *
+ * Any threads may call it at the same time.
+ *
+ * Returns
+ *   RL_OK            the line is in buf
+ *   RL_ERR_ARGUMENT  service or buf is NULL, a name is NULL and its length not 0, or a
+ *                    name is too long
+ *   RL_ERR_MEMORY    the line does not fit; buf is not touched
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_explain(rl_service *service,
+                     const void *user,
+                     size_t user_len,
+                     const void *api,
+                     size_t api_len,
+                     char *buf,
+                     size_t size);
+
+/**
+ * Fills *out with what the service has done and holds. Its size must be set before:
+ * rl_stats stats = RL_STATS_INIT. A larger size than this library knows is fine, what
+ * lies beyond is not touched; of a smaller one the whole fields that it has are filled.
+ *
+ * Any threads may call it at the same time, also while others check. Each number is
+ * right by itself; together they are no snapshot while checks go on.
+ *
+ * Returns
+ *   RL_OK            *out is filled
+ *   RL_ERR_ARGUMENT  service or out is NULL, or out->size is less than 8
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_service_stats(rl_service *service, rl_stats *out);
+
+/**
+ * Writes the same statistics to buf as text for Prometheus (its text format 0.0.4), with
+ * a NUL at its end. A server sends it, without the NUL, with the content type
+ * "text/plain; version=0.0.4".
+ *
+ * size is the room in buf, in bytes, with the NUL. 4096 is always enough. Where needed is
+ * not NULL, the bytes that the text takes with its NUL are written there, also where they
+ * are more than size: with size 0, buf may be NULL to ask for that alone. As numbers get
+ * longer, a later text may take some bytes more.
+ *
+ * Any threads may call it at the same time, also while others check.
+ *
+ * Returns
+ *   RL_OK            the text is in buf, and its size in *needed
+ *   RL_ERR_ARGUMENT  service is NULL, or buf is NULL and size not 0
+ *   RL_ERR_MEMORY    the text does not fit; *needed is set, and buf is not touched
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_stats_prometheus(rl_service *service,
+                              char *buf,
+                              size_t size,
+                              size_t *needed);
+
+/**
+ * Frees a service and its counters. It must be the last call with this service: no
+ * other may be running or follow.
+ *
+ * NULL is allowed and does nothing.
+ */
+void rl_service_free(rl_service *service);
+
+/* --- Checks ------------------------------------------------------------------------ */
 
 /**
  * May this user call this API once now? If so, one unit of the quota is taken; a
@@ -737,6 +912,30 @@ rl_status rl_check_batch(rl_service *service,
                          rl_decision *out);
 
 /**
+ * Answers up to 8 requests as one decision: every one of them is charged, or none. Such
+ * are a client's address, its account and its API key, each with its own cost. Each has
+ * the rule for its names; two that meet in one counter add up there.
+ *
+ * out[i] says what requests[i] met. If all may pass, allowed is true in every one. If
+ * not, allowed is false in those that refuse and true in the others, so the answer to
+ * the whole is yes when every one says yes. requests and out must not overlap.
+ *
+ * The call does not allocate. Any threads may call it at the same time.
+ *
+ * Returns
+ *   RL_OK            the answers are in out
+ *   RL_ERR_ARGUMENT  service, requests or out is NULL, count is not 1 to 8, or a request
+ *                    is wrong as described at rl_check_bytes; nothing is taken, and every
+ *                    out[i] (if any) is a refusal. Or count is larger than any memory,
+ *                    and out is not touched
+ *   RL_ERR_INTERNAL  a bug in the library; every out[i] is a refusal
+ */
+rl_status rl_check_all(rl_service *service,
+                       const rl_request *requests,
+                       size_t count,
+                       rl_decision *out);
+
+/**
  * The shortest form of rl_check: one user, the empty API, yes or no. user is a C string
  * of up to 65,535 bytes.
  *
@@ -766,51 +965,97 @@ rl_status rl_peek(rl_service *service,
                   rl_decision *out);
 
 /**
- * Writes the rule that applies to a user and an API to buf, as the line of text that
- * makes it, with a NUL at its end. user and api are names as in rl_request.
+ * Waits until the request passes, and takes its cost. Where that would take longer than
+ * timeout_ms, it says no at once rather than wait in vain: the answer is then a refusal
+ * as rl_check_bytes would give it, and nothing is taken. The other arguments are those
+ * of rl_check_bytes. With timeout_ms 0 it is rl_check_bytes; RL_NEVER sets no limit, and
+ * a cost that can never pass is refused at once all the same.
  *
- * size is the room in buf, in bytes, with the NUL. 256 is enough unless names are long
- * or need quotes.
+ * The time is that of the service's clock: a manual clock wakes the waiting when it is
+ * set or advanced. Several that wait for one name are served in turn. A wait is
+ * no busy one, and cannot be broken off: rl_service_free has to come after it.
  *
  * Any threads may call it at the same time.
  *
  * Returns
- *   RL_OK            the line is in buf
- *   RL_ERR_ARGUMENT  service or buf is NULL, a name is NULL and its length not 0, or a
- *                    name is too long
- *   RL_ERR_MEMORY    the line does not fit; buf is not touched
- *   RL_ERR_INTERNAL  a bug in the library
+ *   RL_OK               the answer is in *out, be it yes or no
+ *   RL_ERR_ARGUMENT     as rl_check_bytes; *out (if any) is a refusal
+ *   RL_ERR_UNSUPPORTED  the service's clock is a function of the caller's, which cannot
+ *                       wake anybody; *out is a refusal
+ *   RL_ERR_INTERNAL     a bug in the library; *out is a refusal
  */
-rl_status rl_explain(rl_service *service,
+rl_status rl_acquire(rl_service *service,
                      const void *user,
                      size_t user_len,
                      const void *api,
                      size_t api_len,
-                     char *buf,
-                     size_t size);
+                     uint64_t cost,
+                     uint64_t timeout_ms,
+                     rl_decision *out);
+
+/* --- Charges ----------------------------------------------------------------------- */
 
 /**
- * Fills *out with what the service has done and holds. Its size must be set before:
- * rl_stats stats = RL_STATS_INIT. A larger size than this library knows is fine, what
- * lies beyond is not touched; of a smaller one the whole fields that it has are filled.
+ * Takes the cost whatever the answer, for a cost that is known only afterwards, such as
+ * the bytes of a response. The answer is what rl_check_bytes would have said: allowed is
+ * false when the charge went over a limit. The arguments are those of rl_check_bytes.
  *
- * Any threads may call it at the same time, also while others check. Each number is
- * right by itself; together they are no snapshot while checks go on.
+ * What goes over is owed: a token bucket goes into debt by up to one window's worth,
+ * a window counts up to what it can, and remaining is 0.
+ *
+ * The call does not allocate. Any threads may call it at the same time.
  *
  * Returns
- *   RL_OK            *out is filled
- *   RL_ERR_ARGUMENT  service or out is NULL, or out->size is less than 8
- *   RL_ERR_INTERNAL  a bug in the library
+ *   RL_OK            the cost is taken; *out says whether it was over
+ *   RL_ERR_ARGUMENT  as rl_check_bytes; nothing is taken, and *out (if any) is a refusal
+ *   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
  */
-rl_status rl_service_stats(rl_service *service, rl_stats *out);
+rl_status rl_charge(rl_service *service,
+                    const void *user,
+                    size_t user_len,
+                    const void *api,
+                    size_t api_len,
+                    uint64_t cost,
+                    rl_decision *out);
 
 /**
- * Frees a service and its counters. It must be the last call with this service: no
- * other may be running or follow.
+ * Gives cost units back to every limit of the rule, for a request that was allowed and
+ * then came to nothing. A limit is never more than full afterwards; of the log of a
+ * sliding window, the newest entries go. The arguments are those of rl_check_bytes.
  *
- * NULL is allowed and does nothing.
+ * The call does not allocate. Any threads may call it at the same time.
+ *
+ * Returns
+ *   RL_OK            the cost is given back, as far as it had been taken
+ *   RL_ERR_ARGUMENT  service is NULL, a name is NULL and its length not 0, a name is too
+ *                    long, or cost is 0; nothing is given back
+ *   RL_ERR_INTERNAL  a bug in the library
  */
-void rl_service_free(rl_service *service);
+rl_status rl_refund(rl_service *service,
+                    const void *user,
+                    size_t user_len,
+                    const void *api,
+                    size_t api_len,
+                    uint64_t cost);
+
+/**
+ * Forgets the counters that are this pair's own: its next request meets full limits.
+ * Counters that it shares with others (per=user, per=api, per=all) stay as they are.
+ * user and api are names as in rl_request.
+ *
+ * The call does not allocate. Any threads may call it at the same time.
+ *
+ * Returns
+ *   RL_OK            the counters are forgotten, if there were any
+ *   RL_ERR_ARGUMENT  service is NULL, a name is NULL and its length not 0, or a name is
+ *                    too long
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_reset(rl_service *service,
+                   const void *user,
+                   size_t user_len,
+                   const void *api,
+                   size_t api_len);
 
 /** How a rl_stats begins: with its size, and everything else 0. */
 #define RL_STATS_INIT { sizeof(rl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -28,6 +28,16 @@ fn arguments() {
 }
 
 #[test]
+fn calls() {
+    passes(&mut c_test("calls"));
+}
+
+#[test]
+fn headers() {
+    passes(&mut c_test("headers"));
+}
+
+#[test]
 fn config() {
     passes(&mut c_test("config"));
 }
@@ -121,6 +131,16 @@ mod valgrind {
     #[test]
     fn arguments() {
         passes_with("arguments", &[]);
+    }
+
+    #[test]
+    fn calls() {
+        passes_with("calls", &[]);
+    }
+
+    #[test]
+    fn headers() {
+        passes_with("headers", &[]);
     }
 
     #[test]

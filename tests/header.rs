@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 /// The sections of the header, in its order: title and file in src/capi.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 11] = [
     ("Version", "version"),
     ("Status", "status"),
     ("Error", "error"),
@@ -19,6 +19,8 @@ const SECTIONS: [(&str, &str); 9] = [
     ("Decision", "decision"),
     ("Statistics", "stats"),
     ("Service", "service"),
+    ("Checks", "check"),
+    ("Charges", "charge"),
 ];
 
 #[test]

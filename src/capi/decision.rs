@@ -1,16 +1,17 @@
 //! The answer to a request.
 
 use std::ffi::c_char;
+use std::mem::MaybeUninit;
 
-use crate::service::{Decision, NEVER, flag};
+use super::ffi::{Failure, catch, put_cut};
+use crate::service::{Decision, HeaderStyle, NEVER, flag, headers};
 
 /// As rl_decision.retry_after_ms: the request can never pass, as its cost is more
 /// than the limit ever gives, or as the rule says deny.
 pub const RL_NEVER: u64 = u64::MAX;
 
-/// In rl_decision.flags: a limit in shadow mode would have refused the request. No
-/// rule of this version has that mode, so the flag is never set.
-#[allow(dead_code, reason = "only C uses it")]
+/// In rl_decision.flags: a limit in shadow mode would have refused the request;
+/// denied_by says which.
 pub const RL_FLAG_SHADOW: u8 = 1;
 /// In rl_decision.flags: the table was full of live counters, so that the setting
 /// on-full decided and nothing was counted.
@@ -19,6 +20,7 @@ pub const RL_FLAG_UNTRACKED: u8 = 2;
 pub const RL_FLAG_UNLIMITED: u8 = 4;
 
 const _: () = assert!(RL_NEVER == NEVER);
+const _: () = assert!(RL_FLAG_SHADOW == flag::SHADOW);
 const _: () = assert!(RL_FLAG_UNTRACKED == flag::UNTRACKED);
 const _: () = assert!(RL_FLAG_UNLIMITED == flag::UNLIMITED);
 
@@ -38,7 +40,7 @@ pub struct rl_decision {
     /// Which of them the fields below describe, counted from 0: the one that
     /// refuses longest, else the one with the least left.
     pub limit_index: u8,
-    /// Bit i is set when limit i refuses.
+    /// Bit i is set when limit i refuses; of a limit in shadow mode, when it would.
     pub denied_by: u8,
     /// 0.
     pub reserved: [u8; 3],
@@ -54,7 +56,7 @@ pub struct rl_decision {
     /// Length of the limit's window in milliseconds.
     pub window_ms: u64,
     /// The limit's name, always with a NUL at its end: what name= says in the rule,
-    /// else "default".
+    /// else "default", or "limit-1" to "limit-8" where the rule has several.
     pub name: [c_char; 16],
 }
 
@@ -103,5 +105,87 @@ pub(super) unsafe fn refusals<'a>(out: *mut rl_decision, count: usize) -> &'a mu
     unsafe {
         (0..count).for_each(|i| out.add(i).write(rl_decision::REFUSED));
         std::slice::from_raw_parts_mut(out.cast(), count)
+    }
+}
+
+/// For rl_decision_headers: RateLimit-Policy and RateLimit, as the IETF has drafted them.
+pub const RL_HEADERS_DRAFT: u32 = 0;
+/// For rl_decision_headers: X-RateLimit-Limit, X-RateLimit-Remaining and
+/// X-RateLimit-Reset, the last in seconds from now.
+pub const RL_HEADERS_LEGACY: u32 = 1;
+
+/// Writes a decision to buf as fields of an HTTP response, with CRLF after each and a NUL
+/// at the end. No name of a user or an API is in them; the name is that of the limit.
+///
+///     RL_HEADERS_DRAFT                             RL_HEADERS_LEGACY
+///     RateLimit-Policy: "default";q=100;w=60       X-RateLimit-Limit: 100
+///     RateLimit: "default";r=0;t=2                 X-RateLimit-Remaining: 0
+///     Retry-After: 2                               X-RateLimit-Reset: 60
+///                                                  Retry-After: 2
+///
+/// q is limit and w is window_ms; r is remaining. t is retry_after_ms of a refusal that is
+/// worth another try, else reset_after_ms; X-RateLimit-Reset is always reset_after_ms.
+/// Retry-After is there only in such a refusal. Times are whole seconds, rounded up.
+/// Numbers above 999999999999999, the most that these fields can hold, are written as it.
+///
+/// A decision without limits (unlimited, deny, or of a call that failed) makes the empty
+/// text. With RL_FLAG_UNTRACKED, what tells of the count is left out: RateLimit,
+/// X-RateLimit-Remaining and X-RateLimit-Reset.
+///
+/// The decision need not come from this library: whatever its bytes are, the text has
+/// these lines and no others. A name ends where name= in a rule could not go on.
+///
+/// Returns, as snprintf does, the length of the whole text without its NUL, of which
+/// size - 1 bytes at most have been written: it is cut where the result is size or more,
+/// and then not fit to be sent. 192 bytes are always enough. With size 0 nothing is
+/// written, and buf may be NULL. Returns 0 with the empty text (where there is room) when
+/// decision is NULL, style is neither of the two, or buf is NULL and size not 0.
+///
+/// The call does not allocate. Any thread may call it at any time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_decision_headers(
+    decision: *const rl_decision,
+    style: u32,
+    buf: *mut c_char,
+    size: usize,
+) -> usize {
+    if buf.is_null() && size > 0 {
+        return 0;
+    }
+    let text = catch(|| {
+        // SAFETY: the caller's word on `decision`, as rl.h asks it.
+        let decision = unsafe { read(decision) }?;
+        Ok(headers(&decision, style_of(style)?))
+    });
+    let text = text.as_ref().map_or(&[][..], |text| text.as_bytes());
+    // SAFETY: not NULL unless size is 0, and by the caller's word `size` bytes.
+    unsafe { put_cut(text, buf, size) };
+    text.len()
+}
+
+fn style_of(style: u32) -> Result<HeaderStyle, Failure> {
+    match style {
+        RL_HEADERS_DRAFT => Ok(HeaderStyle::Draft),
+        RL_HEADERS_LEGACY => Ok(HeaderStyle::Legacy),
+        _ => Err(Failure::Argument("unknown style of headers")),
+    }
+}
+
+/// The caller's decision, of which nothing is sure, not even that allowed is 0 or 1.
+unsafe fn read(decision: *const rl_decision) -> Result<Decision, Failure> {
+    if decision.is_null() {
+        return Err(Failure::Argument("decision is NULL"));
+    }
+    let mut copy = MaybeUninit::<Decision>::uninit();
+    let place = copy.as_mut_ptr();
+    // SAFETY: not NULL, so by the caller's word 64 bytes; the layouts are the same, and
+    // any bytes make a Decision once allowed is one of the two that a bool may be.
+    unsafe {
+        place
+            .cast::<u8>()
+            .copy_from(decision.cast(), size_of::<Decision>());
+        let allowed = (&raw mut (*place).allowed).cast::<u8>();
+        allowed.write(u8::from(allowed.read() != 0));
+        Ok(copy.assume_init())
     }
 }

@@ -12,7 +12,7 @@ use std::slice;
 use super::error::rl_error;
 use super::request::RL_NUL;
 use super::status::{RL_ERR_ARGUMENT, RL_ERR_INTERNAL, RL_OK, rl_status};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::rule::MAX_NAME;
 
 /// Why a call from C failed. What this layer finds itself needs no allocation,
@@ -130,6 +130,29 @@ pub(super) fn not_null<T>(out: *const T) -> Result<(), Failure> {
         return Err(Failure::Argument("the output is NULL"));
     }
     Ok(())
+}
+
+/// Copies a text and a NUL to the caller's buffer, if both fit.
+pub(super) unsafe fn put(text: &[u8], buf: *mut c_char, size: usize) -> Result<(), Failure> {
+    if text.len() >= size {
+        return Err(Error::new(ErrorKind::Memory, "the text does not fit into the buffer").into());
+    }
+    // SAFETY: by the caller's word `size` bytes.
+    unsafe { put_cut(text, buf, size) };
+    Ok(())
+}
+
+/// Copies as much of a text as fits with a NUL behind it; nothing where size is 0.
+pub(super) unsafe fn put_cut(text: &[u8], buf: *mut c_char, size: usize) {
+    let Some(room) = size.checked_sub(1) else {
+        return;
+    };
+    let len = text.len().min(room);
+    // SAFETY: by the caller's word `size` bytes, which are more than `len`.
+    unsafe {
+        buf.cast::<u8>().copy_from(text.as_ptr(), len);
+        buf.add(len).write(0);
+    }
 }
 
 /// A user's or an API's name.

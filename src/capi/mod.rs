@@ -9,6 +9,9 @@
 
 #![allow(unsafe_code, non_camel_case_types)]
 
+mod answer;
+mod charge;
+mod check;
 mod clock;
 mod config;
 mod decision;

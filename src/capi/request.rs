@@ -9,7 +9,7 @@ use crate::service::Request;
 /// it no further than 65,536 bytes.
 pub const RL_NUL: usize = usize::MAX;
 
-/// One request, for rl_check_batch.
+/// One request, for rl_check_batch and rl_check_all.
 ///
 /// Names may hold any bytes, NUL too. A name has up to 65,535 bytes; with RL_NUL as
 /// its length it ends at its first NUL; with length 0 it is the empty name, and the

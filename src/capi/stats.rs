@@ -18,7 +18,7 @@ pub struct rl_stats {
     pub allowed: u64,
     /// Requests refused.
     pub denied: u64,
-    /// Checks that ended in an error.
+    /// Calls that ended in an error.
     pub errors: u64,
     /// Live counters.
     pub keys: u64,

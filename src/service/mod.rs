@@ -6,11 +6,14 @@
 mod acquire;
 mod attempt;
 mod decision;
+mod headers;
 mod joint;
+mod prometheus;
 mod rules;
 mod stats;
 
 pub use decision::{Decision, NEVER, flag};
+pub use headers::{HeaderStyle, Headers, headers};
 pub use stats::Stats;
 
 use arrayvec::ArrayVec;

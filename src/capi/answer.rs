@@ -1,0 +1,127 @@
+//! How a service is asked: the parts of a request come together, answers go where the
+//! caller wants them, and what fails here is counted.
+
+use std::ffi::c_void;
+
+use super::decision::{refusals, rl_decision};
+use super::ffi::{Failure, borrow, catch, status_of};
+use super::request::rl_request;
+use super::service::{NO_SERVICE, rl_service};
+use super::status::rl_status;
+use crate::error::Error;
+use crate::service::{Decision, Request, Service};
+
+/// A request from its parts.
+pub(super) fn whole(
+    user: *const c_void,
+    user_len: usize,
+    api: *const c_void,
+    api_len: usize,
+    cost: u64,
+) -> rl_request {
+    rl_request {
+        user,
+        user_len,
+        api,
+        api_len,
+        cost,
+    }
+}
+
+/// Asks the service one question; the answer is a refusal where it has none.
+#[inline]
+pub(super) unsafe fn answer(
+    service: *const rl_service,
+    request: &rl_request,
+    out: *mut rl_decision,
+    ask: impl FnOnce(&Service, Request<'_>, &mut Decision) -> Result<(), Error>,
+) -> rl_status {
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe {
+        answer_all(service, out, 1, |service, places| {
+            let place = places.first_mut();
+            let place = place.ok_or(Failure::Argument("the output is NULL"))?;
+            Ok(ask(service, request.read()?, place)?)
+        })
+    }
+}
+
+/// Has `count` answers written to `out`, which are refusals where that fails.
+#[inline]
+pub(super) unsafe fn answer_all(
+    service: *const rl_service,
+    out: *mut rl_decision,
+    count: usize,
+    ask: impl FnOnce(&Service, &mut [Decision]) -> Result<(), Failure>,
+) -> rl_status {
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe {
+        let places = refusals(out, count);
+        let result = checked(service, |service| ask(service, places));
+        if result.is_err() {
+            refusals(out, count);
+        }
+        status_of(&result)
+    }
+}
+
+/// Runs a check. One that fails here on a service that is there counts as an error of
+/// it; what the core refuses, the core has counted.
+#[inline]
+pub(super) unsafe fn checked<T>(
+    service: *const rl_service,
+    call: impl FnOnce(&Service) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    // SAFETY: NULL, or by the caller's word a live service.
+    let service = &unsafe { borrow(service, NO_SERVICE) }?.0;
+    let result = catch(|| call(service));
+    if matches!(result, Err(Failure::Argument(_) | Failure::Panic)) {
+        service.count_error();
+    }
+    result
+}
+
+/// Several requests, read one by one: once here, to find a wrong one, and once more when
+/// they are answered. Nothing is copied, however many there are.
+pub(super) unsafe fn read_all<'a>(
+    requests: *const rl_request,
+    count: usize,
+    places: &[Decision],
+) -> Result<impl Iterator<Item = Request<'a>> + Clone + use<'a>, Failure> {
+    if count > 0 && (requests.is_null() || places.len() != count) {
+        return Err(Failure::Argument(
+            "requests or out is NULL, or count is too large",
+        ));
+    }
+    // SAFETY: not NULL, so by the caller's word `count` requests with their names.
+    let read = move |i| unsafe { (*requests.add(i)).read() };
+    (0..count).try_for_each(|i| read(i).map(drop))?;
+    Ok((0..count).filter_map(move |i| read(i).ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capi::status::RL_ERR_INTERNAL;
+    use crate::config::Config;
+
+    /// Where a call fails after it has answered, what it has written is taken back, and
+    /// the failure counts as an error.
+    #[test]
+    fn a_call_that_fails_halfway_leaves_refusals() {
+        let mut config = Config::new();
+        config.parse(b"default = unlimited").unwrap();
+        let service = rl_service(Service::new(&config).unwrap());
+        let mut out = [rl_decision::REFUSED; 2];
+        // SAFETY: a live service, and two places for answers.
+        let status = unsafe {
+            answer_all(&service, out.as_mut_ptr(), 2, |_, places| {
+                places.iter_mut().for_each(|place| place.allowed = true);
+                panic!("seen in the test's output")
+            })
+        };
+        assert_eq!(status, RL_ERR_INTERNAL);
+        assert!(out.iter().all(|decision| !decision.allowed));
+        assert_eq!(service.0.stats().errors, 1);
+    }
+}

@@ -1,0 +1,211 @@
+//! May it go on? The calls that decide, and take what they allow.
+
+use std::ffi::{c_char, c_void};
+
+use super::answer::{answer, answer_all, checked, read_all, whole};
+use super::decision::rl_decision;
+use super::request::{RL_NUL, rl_request};
+use super::service::rl_service;
+use super::status::rl_status;
+use crate::service::Service;
+
+/// May this user call this API once now? If so, one unit of the quota is taken; a
+/// refusal takes nothing. user and api are C strings of up to 65,535 bytes; "" is a
+/// name like any other.
+///
+/// The call does not allocate, and makes no system call but to read the clock, once.
+/// Any threads may call it at the same time.
+///
+/// Returns
+///   RL_OK            the answer is in *out, be it yes or no
+///   RL_ERR_ARGUMENT  service, user, api or out is NULL, or a name is too long;
+///                    nothing is taken, and *out (if any) is a refusal
+///   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_check(
+    service: *mut rl_service,
+    user: *const c_char,
+    api: *const c_char,
+    out: *mut rl_decision,
+) -> rl_status {
+    let request = whole(user.cast(), RL_NUL, api.cast(), RL_NUL, 1);
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe { answer(service, &request, out, Service::check_into) }
+}
+
+/// The same for names of any bytes and for any cost. If the answer is yes, cost units
+/// are taken at once; if it is no, none.
+///
+/// user and api are names as in rl_request: up to 65,535 bytes, RL_NUL for a C string,
+/// length 0 for the empty name. cost is at least 1. A cost above what the limit ever
+/// gives is refused with retry_after_ms == RL_NEVER.
+///
+/// The call does not allocate, and makes no system call but to read the clock, once.
+/// Any threads may call it at the same time.
+///
+/// Returns
+///   RL_OK            the answer is in *out, be it yes or no
+///   RL_ERR_ARGUMENT  service or out is NULL, a name is NULL and its length not 0,
+///                    a name is too long, or cost is 0; nothing is taken, and *out
+///                    (if any) is a refusal
+///   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_check_bytes(
+    service: *mut rl_service,
+    user: *const c_void,
+    user_len: usize,
+    api: *const c_void,
+    api_len: usize,
+    cost: u64,
+    out: *mut rl_decision,
+) -> rl_status {
+    let request = whole(user, user_len, api, api_len, cost);
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe { answer(service, &request, out, Service::check_into) }
+}
+
+/// Answers count requests as if they were made one after the other, all at one reading
+/// of the clock: out[i] is the answer to requests[i]. Each is charged on its own; the
+/// refusal of one does not touch the others. requests and out must not overlap.
+///
+/// All requests are looked at before the first is answered, so that a wrong one among
+/// them leaves all uncharged. With count 0 nothing is done, and both pointers may be
+/// NULL.
+///
+/// The call does not allocate. Any threads may call it at the same time; requests of
+/// other threads may come in between those of a batch.
+///
+/// Returns
+///   RL_OK            the answers are in out
+///   RL_ERR_ARGUMENT  service is NULL, or requests or out is NULL and count not 0, or
+///                    a request is wrong as described at rl_check_bytes; nothing is
+///                    taken, and every out[i] (if any) is a refusal. Or count is
+///                    larger than any memory, and out is not touched
+///   RL_ERR_INTERNAL  a bug in the library; every out[i] is a refusal
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_check_batch(
+    service: *mut rl_service,
+    requests: *const rl_request,
+    count: usize,
+    out: *mut rl_decision,
+) -> rl_status {
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe {
+        answer_all(service, out, count, |service, places| {
+            if count == 0 {
+                return Ok(());
+            }
+            let requests = read_all(requests, count, places)?;
+            Ok(service.check_batch(requests, places)?)
+        })
+    }
+}
+
+/// Answers up to 8 requests as one decision: every one of them is charged, or none. Such
+/// are a client's address, its account and its API key, each with its own cost. Each has
+/// the rule for its names; two that meet in one counter add up there.
+///
+/// out[i] says what requests[i] met. If all may pass, allowed is true in every one. If
+/// not, allowed is false in those that refuse and true in the others, so the answer to
+/// the whole is yes when every one says yes. requests and out must not overlap.
+///
+/// The call does not allocate. Any threads may call it at the same time.
+///
+/// Returns
+///   RL_OK            the answers are in out
+///   RL_ERR_ARGUMENT  service, requests or out is NULL, count is not 1 to 8, or a request
+///                    is wrong as described at rl_check_bytes; nothing is taken, and every
+///                    out[i] (if any) is a refusal. Or count is larger than any memory,
+///                    and out is not touched
+///   RL_ERR_INTERNAL  a bug in the library; every out[i] is a refusal
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_check_all(
+    service: *mut rl_service,
+    requests: *const rl_request,
+    count: usize,
+    out: *mut rl_decision,
+) -> rl_status {
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe {
+        answer_all(service, out, count, |service, places| {
+            let requests = read_all(requests, count, places)?;
+            Ok(service.check_all(requests, places)?)
+        })
+    }
+}
+
+/// The shortest form of rl_check: one user, the empty API, yes or no. user is a C string
+/// of up to 65,535 bytes.
+///
+/// Returns true when the request is allowed, and one unit is taken. Returns false when
+/// it is refused, and on any error: service or user is NULL, or the name is too long.
+/// Any threads may call it at the same time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_allow(service: *mut rl_service, user: *const c_char) -> bool {
+    let request = whole(user.cast(), RL_NUL, std::ptr::null(), 0, 1);
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    let decision = unsafe { checked(service, |service| Ok(service.check(request.read()?)?)) };
+    decision.is_ok_and(|decision| decision.allowed)
+}
+
+/// What rl_check_bytes would answer now, with the same arguments. Nothing is taken and
+/// nothing is counted in the statistics (but errors); remaining is what would be left.
+///
+/// The call does not allocate. Any threads may call it at the same time.
+///
+/// Returns
+///   RL_OK            the answer is in *out, be it yes or no
+///   RL_ERR_ARGUMENT  as rl_check_bytes; *out (if any) is a refusal
+///   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_peek(
+    service: *mut rl_service,
+    user: *const c_void,
+    user_len: usize,
+    api: *const c_void,
+    api_len: usize,
+    cost: u64,
+    out: *mut rl_decision,
+) -> rl_status {
+    let request = whole(user, user_len, api, api_len, cost);
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe { answer(service, &request, out, Service::peek_into) }
+}
+
+/// Waits until the request passes, and takes its cost. Where that would take longer than
+/// timeout_ms, it says no at once rather than wait in vain: the answer is then a refusal
+/// as rl_check_bytes would give it, and nothing is taken. The other arguments are those
+/// of rl_check_bytes. With timeout_ms 0 it is rl_check_bytes; RL_NEVER sets no limit, and
+/// a cost that can never pass is refused at once all the same.
+///
+/// The time is that of the service's clock: a manual clock wakes the waiting when it is
+/// set or advanced. Several that wait for one name are served in turn. A wait is
+/// no busy one, and cannot be broken off: rl_service_free has to come after it.
+///
+/// Any threads may call it at the same time.
+///
+/// Returns
+///   RL_OK               the answer is in *out, be it yes or no
+///   RL_ERR_ARGUMENT     as rl_check_bytes; *out (if any) is a refusal
+///   RL_ERR_UNSUPPORTED  the service's clock is a function of the caller's, which cannot
+///                       wake anybody; *out is a refusal
+///   RL_ERR_INTERNAL     a bug in the library; *out is a refusal
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_acquire(
+    service: *mut rl_service,
+    user: *const c_void,
+    user_len: usize,
+    api: *const c_void,
+    api_len: usize,
+    cost: u64,
+    timeout_ms: u64,
+    out: *mut rl_decision,
+) -> rl_status {
+    let request = whole(user, user_len, api, api_len, cost);
+    // SAFETY: the caller's word on each pointer, as rl.h asks it.
+    unsafe {
+        answer(service, &request, out, |service, request, place| {
+            service.acquire_into(request, timeout_ms, place)
+        })
+    }
+}
