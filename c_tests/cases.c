@@ -1,10 +1,7 @@
 /*
  * Runs case files: rules, calls at given times, and what each must answer.
  *
- *     cases FILE...                  every line must hold
- *     cases --unsupported FILE...    every case must come to something that this
- *                                    version refuses as not supported; the lines
- *                                    before it must hold, those after it are moot
+ *     cases FILE...
  *
  * A file is a list of cases; blank lines and lines that begin with # are skipped.
  *
@@ -53,14 +50,13 @@ struct run {
     FILE *file;
     unsigned long number; /* of the line last read */
     char text[MAX_LINE];
-    bool wants_unsupported;
 
     char name[MAX_LINE]; /* of the case; empty before the first */
     unsigned long begun; /* its line */
     rl_clock *clock;
     rl_service *service;
     unsigned long lines; /* expectations met in this case */
-    bool refused;        /* came to what is not supported: the rest is moot */
+    bool refused;        /* its rules are wrong: the rest is moot */
 };
 
 static void fail(struct run *run, unsigned long line, const char *format, ...) {
@@ -318,38 +314,41 @@ static void run_line(struct run *run) {
     }
 }
 
-/* The case came to something that this version does not have. */
-static void not_supported(struct run *run, unsigned long line, const char *message) {
-    run->refused = true;
-    if (run->wants_unsupported) {
-        tests_passed++;
-    } else {
-        fail(run, line, "%s", message);
-    }
-}
-
-static void configure(struct run *run, const char *rules, unsigned long line) {
+/* The configuration of a block of rules; NULL where they are wrong. */
+static rl_config *parsed(struct run *run, const char *rules, unsigned long line) {
     rl_config *config = NULL;
     rl_error error;
     NEED(rl_config_new(&config) == RL_OK);
     NEED(rl_config_set_clock(config, run->clock) == RL_OK);
-    if (rl_config_parse(config, rules, strlen(rules), &error) == RL_OK) {
-        if (rl_service_new(config, &run->service, &error) != RL_OK) {
-            fail(run, line, "config refused: %s", error.message);
-            run->refused = true;
-        }
-    } else if (strstr(error.message, "not supported") != NULL) {
-        not_supported(run, line + error.line, error.message);
-    } else {
-        fail(run, line + error.line, "config refused: %s", error.message);
+    if (rl_config_parse(config, rules, strlen(rules), &error) != RL_OK) {
+        fail(run, line + error.line, "rules refused: %s", error.message);
+        run->refused = true;
+        rl_config_free(config);
+        return NULL;
+    }
+    return config;
+}
+
+static void configure(struct run *run, const char *rules, unsigned long line) {
+    rl_config *config = parsed(run, rules, line);
+    rl_error error;
+    if (config != NULL && rl_service_new(config, &run->service, &error) != RL_OK) {
+        fail(run, line, "config refused: %s", error.message);
         run->refused = true;
     }
     rl_config_free(config);
 }
 
 static void reload(struct run *run, const char *rules, unsigned long line) {
-    (void)rules;
-    not_supported(run, line, "reload is not supported");
+    rl_config *config = parsed(run, rules, line);
+    rl_error error;
+    if (run->service == NULL) {
+        fail(run, line, "a reload before the config");
+    } else if (config != NULL && rl_reload(run->service, config, &error) != RL_OK) {
+        fail(run, line, "reload refused: %s", error.message);
+        run->refused = true;
+    }
+    rl_config_free(config);
 }
 
 /* ---- files ----------------------------------------------------------------------- */
@@ -396,8 +395,6 @@ static void read_block(struct run *run, char rules[MAX_RULES]) {
 static void end_case(struct run *run) {
     if (run->name[0] != '\0' && run->lines == 0) {
         fail(run, run->begun, "a case without a call");
-    } else if (run->name[0] != '\0' && run->wants_unsupported && !run->refused) {
-        fail(run, run->begun, "got a case that runs, expected something not supported");
     }
     rl_service_free(run->service);
     rl_clock_free(run->clock);
@@ -415,13 +412,12 @@ static void begin_case(struct run *run, const char *name) {
     run->clock = fixture_clock(0);
 }
 
-static void run_file(const char *path, bool wants_unsupported) {
+static void run_file(const char *path) {
     static char rules[MAX_RULES];
     static struct run run;
     unsigned long cases = 0;
     memset(&run, 0, sizeof run);
     run.path = path;
-    run.wants_unsupported = wants_unsupported;
     run.file = fopen(path, "r");
     if (run.file == NULL) {
         fail(&run, 0, "could not be opened");
@@ -463,14 +459,12 @@ static void run_file(const char *path, bool wants_unsupported) {
 }
 
 int main(int argc, char **argv) {
-    bool wants_unsupported = argc > 1 && strcmp(argv[1], "--unsupported") == 0;
-    int first = wants_unsupported ? 2 : 1;
-    if (argc <= first) {
-        fprintf(stderr, "usage: %s [--unsupported] FILE...\n", argv[0]);
+    if (argc < 2) {
+        fprintf(stderr, "usage: %s FILE...\n", argv[0]);
         return EXIT_FAILURE;
     }
-    for (int i = first; i < argc; i++) {
-        run_file(argv[i], wants_unsupported);
+    for (int i = 1; i < argc; i++) {
+        run_file(argv[i]);
     }
     return test_end();
 }

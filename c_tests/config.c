@@ -39,11 +39,11 @@ static const struct {
     {"default = unlimited\ndefault = deny\n", 2, 1, "default"},
     {"default = unlimited\nuser.\"a = deny\n", 2, 0, ""},
     {"default = unlimited\nuser.\"a\\q\" = deny\n", 2, 0, ""},
-    {"default = token-bucket,5,10 + fixed-window,5,10\n", 1, 0, "not supported"},
-    {"default = token-bucket,5,10,per=user\n", 1, 0, "not supported"},
-    {"default = token-bucket,5,10,shadow\n", 1, 0, "not supported"},
-    {"default = unlimited\napi./v1/* = deny\n", 2, 0, "not supported"},
-    {"default = unlimited\nmatch = all\n", 2, 0, "not supported"},
+    {"default = token-bucket,5,10 + deny\n", 1, 0, "deny"},
+    {"default = token-bucket,5,10,per=galaxy\n", 1, 0, "galaxy"},
+    {"default = token-bucket,5,10,shadow,shadow\n", 1, 0, "shadow"},
+    {"default = unlimited\nuser.a* = deny\n", 2, 0, "*"},
+    {"default = unlimited\nmatch = some\n", 2, 9, "some"},
     {"default = unlimited\nshared = /zone\n", 2, 0, "not supported"},
 };
 

@@ -17,10 +17,9 @@ use made::root;
 use running::run;
 
 /// The files in `c_tests/cases` that hold.
-const CASES: [&str; 5] = ["charge", "keys", "numbers", "retry", "sliding"];
-
-/// Those that need several limits, `per=` or a reload, which this version refuses.
-const CASES_NOT_SUPPORTED: [&str; 2] = ["many", "reload"];
+const CASES: [&str; 7] = [
+    "charge", "keys", "many", "numbers", "reload", "retry", "sliding",
+];
 
 #[test]
 fn arguments() {
@@ -53,20 +52,8 @@ fn cases() {
 }
 
 #[test]
-fn cases_of_what_is_not_supported_say_so() {
-    let files = CASES_NOT_SUPPORTED.map(case_file);
-    passes(c_test("cases").arg("--unsupported").args(&files));
-    for file in files {
-        let ran = run(c_test("cases").arg(&file), b"");
-        assert_eq!(ran.code, Some(1), "{}", ran.output);
-        assert!(ran.output.contains("not supported"), "{}", ran.output);
-    }
-}
-
-#[test]
 fn no_case_file_is_left_out() {
-    let listed = CASES.iter().chain(&CASES_NOT_SUPPORTED);
-    let listed: BTreeSet<_> = listed.map(|name| case_file(name)).collect();
+    let listed: BTreeSet<_> = CASES.map(case_file).into();
     assert_eq!(files("c_tests/cases"), listed);
 }
 

@@ -9,12 +9,12 @@ use config_support::{fails, snapshot};
 use proptest::prelude::*;
 use rl::config::Config;
 use rl::error::ErrorKind;
-use rl::rule::{MAX_NAME, Scope};
+use rl::rule::{Apis, MAX_NAME, Scope};
 
 #[test]
 fn a_name_given_twice_is_refused_across_calls() {
     let scope = Scope {
-        api: Some(b"a"[..].into()),
+        api: Some(Apis::Exactly(b"a"[..].into())),
         ..Scope::default()
     };
     let mut config = Config::new();
@@ -81,12 +81,14 @@ fn set_rule_counts_columns_in_the_rule() {
 
 #[test]
 fn set_rule_refuses_a_name_of_65_536_bytes() {
-    let scope = Scope {
-        user: None,
-        api: Some([0; MAX_NAME + 1].into()),
-    };
-    let error = fails(&mut Config::new(), |config| config.set_rule(scope, b"deny"));
-    assert_eq!(error.kind, ErrorKind::Argument);
+    for apis in [Apis::Exactly, Apis::Under] {
+        let scope = Scope {
+            user: None,
+            api: Some(apis([0; MAX_NAME + 1].into())),
+        };
+        let error = fails(&mut Config::new(), |config| config.set_rule(scope, b"deny"));
+        assert_eq!(error.kind, ErrorKind::Argument);
+    }
 }
 
 #[test]
@@ -123,8 +125,9 @@ fn a_configuration_needs_a_default_rule() {
 }
 
 /// What texts are made of that come close to being right.
-const PIECES: &str = r#"default user. api. memory clock on-full shared = " \x41 \ * # , + deny
-    token-bucket sliding_window burst= name= per= 5 0 99999999999999999999 ms d"#;
+const PIECES: &str = r#"default user. api. memory clock on-full match shared = " \x41 \ * # , + deny all
+    token-bucket sliding_window fixed-window,5,1 burst= name= per= per=all name=a shadow
+    5 0 99999999999999999999 ms d"#;
 
 fn nearly_text() -> impl Strategy<Value = Vec<u8>> {
     let pieces = PIECES.split_whitespace().chain([" ", "\n", "\r\n", "\0"]);

@@ -6,7 +6,8 @@
 //!
 //! Invariant: a limit read here is in the ranges that [`Limit`] states and
 //! its algorithm can count it; an empty bucket fills within [`MAX_WINDOW_NS`]; no
-//! two limits of a rule have the same `name=`. What [`fmt::Display`] writes reads as the same rule.
+//! two limits of a rule have the same `name=`. What [`fmt::Display`] writes
+//! reads as the same rule.
 
 use super::number::{Unit, quantity, whole};
 use super::span::{Span, is_blank, shown};

@@ -273,7 +273,7 @@ impl Limited {
 }
 
 /// A name of up to 15 bytes, with NULs behind it.
-fn padded(name: &str) -> [u8; 16] {
+pub(crate) fn padded(name: &str) -> [u8; 16] {
     let mut padded = [0; 16];
     let bytes = padded.iter_mut().take(15).zip(name.bytes());
     bytes.for_each(|(to, from)| *to = from);

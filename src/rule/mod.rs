@@ -82,24 +82,7 @@ pub struct Limit {
     pub shadow: bool,
 }
 
-impl Scope {
-    /// Whether the rule is for a request of this user and API.
-    pub(crate) fn covers(&self, user: &[u8], api: &[u8]) -> bool {
-        let is_user = |name: &[u8]| name == user;
-        self.user.as_deref().is_none_or(is_user)
-            && self.api.as_ref().is_none_or(|apis| apis.covers(api))
-    }
-}
-
 impl Apis {
-    /// Whether this API is one of them.
-    pub(crate) fn covers(&self, api: &[u8]) -> bool {
-        match self {
-            Apis::Exactly(name) => **name == *api,
-            Apis::Under(prefix) => api.starts_with(prefix),
-        }
-    }
-
     /// The name or the prefix.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {

@@ -38,7 +38,9 @@ fn model(preemptions: usize, run: impl Fn() + Sync + Send + 'static) {
 fn put(bucket: &Bucket, state: State) {
     let seen = bucket.look();
     let slot = seen.slots().next().unwrap();
-    seen.claim().unwrap().set(slot, state);
+    seen.claim()
+        .unwrap()
+        .write(slot, 1 << 63, Weight::default(), state);
 }
 
 /// Adds 1 to both words of the bucket's first counter.
@@ -52,7 +54,7 @@ fn add_one(bucket: &Bucket) {
                 idle_at: idle_at + 1,
                 data: data + 1,
             };
-            claimed.set(slot, next);
+            claimed.write(slot, 1 << 63, Weight::default(), next);
             return;
         }
     }
@@ -101,7 +103,7 @@ fn table(layout: Layout) -> Arc<Table> {
 /// A counter whose homes are buckets 0 and 1 of two, the first of them `first`.
 fn key(first: u64, number: u64) -> Key {
     Key {
-        fingerprint: 1 << 63 | number << 1,
+        fingerprint: 1 << 63 | number << 5,
         home: first << 63,
     }
 }
@@ -113,6 +115,7 @@ fn check(table: &Table, key: Key, limit: u64) -> bool {
         key,
         now: NOW,
         cost: 1,
+        evict: true,
     };
     loop {
         match trial.of(Algorithm::FixedWindow, limit, NOW) {
@@ -164,15 +167,24 @@ fn loom_nobody_is_refused_by_a_counter_that_is_half_written() {
         });
         let (key, full, begun) = (key(0, 1), (NOW, 2), (2 * NOW, 1));
         let state = |(idle_at, data)| State { idle_at, data };
-        let Ok(()) = table.store(key, table.find(key), 0, state(full), None) else {
-            panic!("nobody else is here");
+        let change = Change {
+            key,
+            found: table.find(key),
+            next: state(full),
+            weight: Weight::default(),
+            edit: None,
         };
+        let terms = Terms {
+            now: 0,
+            evict: true,
+        };
+        assert_eq!(table.store(change, terms), Ok(()));
         let other = Arc::clone(&table);
         let writer = thread::spawn(move || {
             let seen = other.bucket(0).look();
             let slot = seen.find(key.fingerprint).unwrap();
             if let Some(mut claimed) = seen.claim() {
-                claimed.set(slot, state(begun));
+                claimed.write(slot, key.fingerprint, Weight::default(), state(begun));
             }
         });
         assert!(check(&table, key, 2));
@@ -249,13 +261,18 @@ fn loom_a_reader_never_believes_a_chunk_that_has_a_new_owner() {
         let mut claimed = bucket.look().claim().unwrap();
         let slot = claimed.seen().slots().next().unwrap();
         let edit = Edit::Restart(run);
-        let take = || chunks.pool().take().ok_or(Full { wait_ns: 0 });
+        let take = || {
+            chunks.pool().take().ok_or(Full {
+                wait_ns: 0,
+                index: 0,
+            })
+        };
         let (log, edited) = chunks.pool().edit(Handle::default(), edit, 0, take);
         let state = State {
             idle_at: 1,
             data: log.data(),
         };
-        claimed.write(slot, 3, state);
+        claimed.write(slot, 1 << 63 | 1, Weight::default(), state);
         edited.is_ok()
     }
     model(2, || {
