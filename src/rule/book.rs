@@ -111,19 +111,30 @@ impl Book {
         }
     }
 
-    /// The rule for a request, where only the most specific counts.
+    /// The rule for a request, where only the most specific counts. On the way of
+    /// every check: kinds of rules that there are none of cost a look each.
     #[inline(always)]
     pub fn first(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
         if self.matching == Match::All {
             return None;
         }
-        let found = self.pair(names, user, api);
-        let found = found.or_else(|| self.users.find(|| names.user, user, api));
-        Some(
-            found
-                .or_else(|| self.api(names, user, api))
-                .unwrap_or(&self.default),
-        )
+        let has_pairs = !self.pairs.is_empty() || !self.pair_prefixes.is_empty();
+        let pair = if has_pairs {
+            self.pair(names, user, api)
+        } else {
+            None
+        };
+        if pair.is_some() {
+            return pair;
+        }
+        if let Some(entry) = self.users.find(|| names.user, user, api) {
+            return Some(entry);
+        }
+        if let Some(entry) = self.apis.find(|| names.api, user, api) {
+            return Some(entry);
+        }
+        let entry = self.api_prefixes.longest(api);
+        Some(entry.unwrap_or(&self.default))
     }
 
     /// The rules for a request.
@@ -140,7 +151,7 @@ impl Book {
         found.into_iter().flatten().collect()
     }
 
-    #[inline]
+    #[inline(never)]
     fn pair(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
         let exact = self.pairs.find(|| names.pair(), user, api);
         exact.or_else(|| {
@@ -149,7 +160,6 @@ impl Book {
         })
     }
 
-    #[inline]
     fn api(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
         let exact = self.apis.find(|| names.api, user, api);
         exact.or_else(|| self.api_prefixes.longest(api))
@@ -179,9 +189,14 @@ impl Plan {
 }
 
 impl<T> Rules<T> {
-    #[inline]
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    #[inline(always)]
     fn find(&self, hash: impl Fn() -> u64, user: &[u8], api: &[u8]) -> Option<&T> {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return None;
         }
         let is = |name: &Option<Box<[u8]>>, asked| name.as_deref().is_none_or(|name| name == asked);

@@ -44,11 +44,17 @@ impl<T> Prefixes<T> {
     }
 
     /// What is kept by the longest prefix of a name.
-    #[inline]
+    #[inline(always)]
     pub fn longest(&self, name: &[u8]) -> Option<&T> {
         if self.0.is_empty() {
-            return None;
+            None
+        } else {
+            self.search(name)
         }
+    }
+
+    #[inline(never)]
+    fn search(&self, name: &[u8]) -> Option<&T> {
         let after = self.0.partition_point(|prefix| *prefix.prefix <= *name);
         let found = longest(&self.0, name, after.checked_sub(1))?;
         self.0.get(found).map(|prefix| &prefix.of)
