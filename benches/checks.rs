@@ -24,10 +24,22 @@ const ROUNDS: usize = 9;
 const HOT_CHECKS: u64 = 1_000_000;
 const KEYS: usize = 1_000_000;
 
+/// Rules of which the benchmark never comes to the end of one, and one it does.
 const RULES: &str = "\
     memory = 64m\n\
     default = token-bucket,1000000000,1\n\
-    api./v1/closed = token-bucket,1,36500d\n";
+    api./v1/closed = token-bucket,1,36500d\n\
+    api./v1/three = token-bucket,1000000000,1 \
+        + token-bucket,1000000000,3600,per=user + fixed-window,1000000000,60,per=all\n\
+    api./v1/three-closed = token-bucket,1000000000,1 \
+        + token-bucket,1,36500d,per=user + fixed-window,1000000000,60,per=all\n";
+
+/// The same, and ten thousand rules for others.
+fn ten_thousand_rules() -> String {
+    let users = (0..5000).map(|n| format!("user.customer-{n} = token-bucket,{},10\n", n + 1));
+    let apis = (0..5000).map(|n| format!("api./v2/{n} = fixed-window,{},60\n", n + 1));
+    RULES.to_owned() + &users.chain(apis).collect::<String>()
+}
 
 /// `struct rl_decision`, of which only `allowed` is read.
 #[repr(C)]
@@ -201,10 +213,13 @@ struct Row {
 
 fn main() {
     let service = Service::new(RULES);
+    let many_rules = Service::new(&ten_thousand_rules());
     let (users, clock) = (users(), Clock::system(SystemClock::Monotonic));
     let hasher = SipHasher13::new_with_keys(1, 2);
     let (open, closed) = (b"/v1/orders", b"/v1/closed");
+    let (three, three_closed) = (b"/v1/three", b"/v1/three-closed");
     service.check(b"user-1234567", closed);
+    service.check(b"user-1234567", three_closed);
     type Measure<'a> = (&'static str, Box<dyn Fn() -> f64 + 'a>);
     let measures: Vec<Measure<'_>> = vec![
         (
@@ -222,6 +237,18 @@ fn main() {
         (
             "hot key, refused",
             Box::new(|| time(1, HOT_CHECKS, |_| hot(&service, closed, false))),
+        ),
+        (
+            "hot key, one of 10,000 rules",
+            Box::new(|| time(1, HOT_CHECKS, |_| hot(&many_rules, open, true))),
+        ),
+        (
+            "three limits, allowed",
+            Box::new(|| time(1, HOT_CHECKS, |_| hot(&service, three, true))),
+        ),
+        (
+            "three limits, refused",
+            Box::new(|| time(1, HOT_CHECKS, |_| hot(&service, three_closed, false))),
         ),
         (
             "1,000,000 keys",
@@ -284,6 +311,10 @@ fn main() {
     println!(
         "refusals by 2 threads: {:.2} times as many as by 1",
         2.0 * median("hot key, refused") / median("hot key, refused, 2 threads")
+    );
+    println!(
+        "three limits, allowed: {:.2} times the time of one",
+        median("three limits, allowed") / median("hot key, allowed")
     );
     let (bytes, keys) = memory_per_key();
     println!("memory: {bytes:.1} bytes a key at the first live eviction, with {keys} keys");
