@@ -6,7 +6,7 @@ use crate::algorithm::{Decide, Visitor};
 use crate::clock::Clock;
 use crate::hash::Key;
 use crate::rule::book::Limited;
-use crate::table::{Change, Full, NotStored, Table, Terms, Weight};
+use crate::table::{Backoff, Change, Full, NotStored, Table, Terms, Weight};
 
 /// When a decision is made.
 #[derive(Clone, Copy)]
@@ -35,10 +35,11 @@ impl Attempt<'_> {
     /// Tries until nobody was faster.
     #[inline(always)]
     pub fn until_done(self, out: &mut Decision) -> Result<(), Full> {
+        let mut backoff = Backoff::new();
         loop {
             match self.limit.counter.visit(Try(&self, out)) {
                 Ok(()) => return Ok(()),
-                Err(NotStored::Changed) => continue,
+                Err(NotStored::Changed) => backoff.pause(),
                 Err(NotStored::Full(full)) => return Err(full),
             }
         }

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::config::OnFull;
 use crate::hash::{Key, Names};
 use crate::rule::book::{Limited, Matching, Plan};
-use crate::table::{Change, Found, Full, MAX_CHANGES, NotStored, Table, Terms, Weight};
+use crate::table::{Backoff, Change, Found, Full, MAX_CHANGES, NotStored, Table, Terms, Weight};
 
 /// The requests that can be decided together.
 pub(super) const MAX_REQUESTS: usize = 8;
@@ -109,6 +109,7 @@ impl<'a> Joint<'a> {
 
     /// Decides, carries that out, and says whether all is allowed.
     pub fn decide(&mut self, mut time: Time, mode: Mode) -> bool {
+        let mut backoff = Backoff::new();
         loop {
             let now = self.find(time);
             (0..self.parts.len()).for_each(|index| self.evaluate(index, now, mode));
@@ -121,7 +122,7 @@ impl<'a> Joint<'a> {
             let allowed = !self.denied.contains(&true) && !self.parts.iter().any(Part::refuses);
             match self.settle(allowed, now, mode) {
                 Ok(()) => return allowed,
-                Err(NotStored::Changed) => {}
+                Err(NotStored::Changed) => backoff.pause(),
                 Err(NotStored::Full(full)) => {
                     let Some(part) = self.parts.get_mut(full.index) else {
                         return false;
@@ -204,6 +205,7 @@ impl<'a> Joint<'a> {
 
     /// Gives the costs back to the counters that there are.
     pub fn refund(&mut self) {
+        let mut backoff = Backoff::new();
         loop {
             let now = self.find(Time::Now);
             let mut changes: ArrayVec<Change<'_>, MAX_CHANGES> = ArrayVec::new();
@@ -221,7 +223,7 @@ impl<'a> Joint<'a> {
             match self.table.store_all(&changes, self.terms(now)) {
                 // What exists always has room.
                 Ok(()) | Err(NotStored::Full(_)) => return,
-                Err(NotStored::Changed) => {}
+                Err(NotStored::Changed) => backoff.pause(),
             }
         }
     }

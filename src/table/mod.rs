@@ -33,6 +33,7 @@ use region::Region;
 pub(crate) use stats::Event;
 use stats::Stripes;
 pub(crate) use step::{Change, MAX_CHANGES};
+pub(crate) use wait::Backoff;
 
 use crate::algorithm::{Edit, State};
 use crate::error::Error;

@@ -1,5 +1,6 @@
-//! How to wait for a writer: the wait is nearly always some nanoseconds, but its
-//! holder may have lost the processor, so first spin, then yield, then nap.
+//! How to wait for a writer, or after somebody else was faster: nearly always it is
+//! a matter of some nanoseconds, but a writer may have lost the processor, so first
+//! spin, then yield, then nap.
 
 use crate::sync::yield_now;
 
@@ -7,7 +8,7 @@ const SPINS: u32 = 6;
 const YIELDS: u32 = 16;
 
 /// Waits a little longer at each pause.
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     pauses: u32,
 }
 
