@@ -8,6 +8,7 @@
 use arrayvec::ArrayVec;
 
 use super::attempt::Time;
+use super::{Request, Rules};
 use crate::algorithm::{Decide, Edit, State, Verdict};
 use crate::clock::Clock;
 use crate::config::OnFull;
@@ -23,6 +24,14 @@ pub(super) struct Met<'b> {
     pub names: Names,
     pub rules: Matching<'b>,
     pub cost: u64,
+}
+
+impl<'b> Met<'b> {
+    pub fn new(rules: &'b Rules, names: Names, request: Request<'_>) -> Met<'b> {
+        let Request { user, api, cost } = request;
+        let rules = rules.book.matching(names, user, api);
+        Met { names, rules, cost }
+    }
 }
 
 /// What is to come of a decision.
@@ -66,28 +75,28 @@ pub(super) struct Joint<'a> {
 }
 
 impl<'a> Joint<'a> {
-    pub fn new(
-        table: &'a Table,
-        clock: &'a Clock,
-        on_full: OnFull,
-        requests: &[Met<'a>],
-    ) -> Joint<'a> {
-        let mut joint = Joint {
+    /// Inlined, since a move would copy the room for all parts.
+    #[inline(always)]
+    pub fn new(table: &'a Table, clock: &'a Clock, on_full: OnFull) -> Joint<'a> {
+        Joint {
             table,
             clock,
             on_full,
             parts: ArrayVec::new(),
             denied: ArrayVec::new(),
             full: None,
-        };
+        }
+    }
+
+    /// Takes the requests in, and finds their counters.
+    pub fn meet(&mut self, requests: &[Met<'a>]) {
         for (request, met) in requests.iter().enumerate() {
             let plans = || met.rules.iter().map(|entry| &entry.plan);
             let denied = plans().any(|plan| matches!(plan, Plan::Deny));
-            joint.denied.try_push(denied).unwrap_or(());
+            self.denied.try_push(denied).unwrap_or(());
             let limits = plans().filter_map(Plan::limits).flatten();
-            limits.for_each(|limit| joint.add(request, met, limit));
+            limits.for_each(|limit| self.add(request, met, limit));
         }
-        joint
     }
 
     fn add(&mut self, request: usize, met: &Met<'a>, limit: &'a Limited) {
@@ -111,12 +120,13 @@ impl<'a> Joint<'a> {
     pub fn decide(&mut self, mut time: Time, mode: Mode) -> bool {
         let mut backoff = Backoff::new();
         loop {
-            let now = self.find(time);
+            let now = self.read(time);
             (0..self.parts.len()).for_each(|index| self.evaluate(index, now, mode));
             let stepped_back = |part: &Part<'_>| part.verdict.stepped_back;
             if matches!(time, Time::At(_)) && self.parts.iter().any(stepped_back) {
                 // A counter is ahead of an old reading: that shows nothing of the clock.
                 time = Time::Now;
+                self.find();
                 continue;
             }
             let allowed = !self.denied.contains(&true) && !self.parts.iter().any(Part::refuses);
@@ -134,14 +144,19 @@ impl<'a> Joint<'a> {
                     part.untracked = true;
                 }
             }
+            self.find();
         }
     }
 
-    /// Finds all counters, and reads the clock after that.
-    fn find(&mut self, time: Time) -> u64 {
+    /// Finds all counters anew.
+    fn find(&mut self) {
         for part in &mut self.parts {
             part.found = self.table.find(part.key);
         }
+    }
+
+    /// The time, which is to be read after the counters have been found.
+    fn read(&self, time: Time) -> u64 {
         match time {
             Time::Now => self.clock.now_ns(),
             Time::At(now) => now,
@@ -207,7 +222,7 @@ impl<'a> Joint<'a> {
     pub fn refund(&mut self) {
         let mut backoff = Backoff::new();
         loop {
-            let now = self.find(Time::Now);
+            let now = self.clock.now_ns();
             let mut changes: ArrayVec<Change<'_>, MAX_CHANGES> = ArrayVec::new();
             for part in &mut self.parts {
                 if !part.found.exists() {
@@ -225,6 +240,7 @@ impl<'a> Joint<'a> {
                 Ok(()) | Err(NotStored::Full(_)) => return,
                 Err(NotStored::Changed) => backoff.pause(),
             }
+            self.find();
         }
     }
 

@@ -187,7 +187,9 @@ impl Service {
     pub fn refund(&self, request: Request<'_>) -> Result<(), Error> {
         self.counted(request.valid())?;
         let rules = self.rules.load();
-        self.joint(&rules, &[self.meet(&rules, request)]).refund();
+        let mut joint = self.joint(&rules);
+        joint.meet(&[self.meet(&rules, request)]);
+        joint.refund();
         Ok(())
     }
 
@@ -196,7 +198,9 @@ impl Service {
         let request = Request { user, api, cost: 1 };
         self.counted(request.valid())?;
         let rules = self.rules.load();
-        self.joint(&rules, &[self.meet(&rules, request)]).reset();
+        let mut joint = self.joint(&rules);
+        joint.meet(&[self.meet(&rules, request)]);
+        joint.reset();
         Ok(())
     }
 
@@ -256,7 +260,7 @@ impl Service {
                 }
             }
             None => {
-                let met = [self.meet(&rules, request)];
+                let met = [Met::new(&rules, names, request)];
                 let out = std::slice::from_mut(out);
                 self.decide_jointly(&rules, &met, time, mode, out);
             }
@@ -273,7 +277,8 @@ impl Service {
         mode: Mode,
         out: &mut [Decision],
     ) -> bool {
-        let mut joint = self.joint(rules, met);
+        let mut joint = self.joint(rules);
+        joint.meet(met);
         let allowed = joint.decide(time, mode);
         let taken = allowed || mode == Mode::Charge;
         for (request, out) in (0..met.len()).zip(out) {
@@ -285,15 +290,14 @@ impl Service {
         allowed
     }
 
-    fn joint<'a>(&'a self, rules: &'a Rules, met: &[Met<'a>]) -> Joint<'a> {
-        Joint::new(&self.table, &self.clock, rules.on_full, met)
+    #[inline(always)]
+    fn joint<'a>(&'a self, rules: &'a Rules) -> Joint<'a> {
+        Joint::new(&self.table, &self.clock, rules.on_full)
     }
 
     fn meet<'a>(&self, rules: &'a Rules, request: Request<'_>) -> Met<'a> {
-        let Request { user, api, cost } = request;
-        let names = self.hasher.names(user, api);
-        let rules = rules.book.matching(names, user, api);
-        Met { names, rules, cost }
+        let names = self.hasher.names(request.user, request.api);
+        Met::new(rules, names, request)
     }
 }
 

@@ -44,7 +44,9 @@ impl Table {
     /// said for which.
     #[inline(never)]
     pub fn store_all(&self, changes: &[Change<'_>], terms: Terms) -> Result<(), NotStored> {
-        let mut held = hold(changes).ok_or(NotStored::Changed)?;
+        // Filled where they stand: these are large, and a move would copy all of them.
+        let mut held = HeldBuckets::new();
+        hold(changes, &mut held).ok_or(NotStored::Changed)?;
         let mut rooms: ArrayVec<Room<'_>, MAX_CHANGES> = ArrayVec::new();
         let own = |fingerprint| {
             let mut keys = changes.iter().map(|change| change.key.fingerprint);
@@ -59,7 +61,7 @@ impl Table {
                 }
             }
         }
-        for (change, room) in changes.iter().zip(rooms) {
+        for (change, &room) in changes.iter().zip(&rooms) {
             self.fill(&mut held, change, room);
         }
         Ok(())
@@ -130,7 +132,7 @@ fn claimed<'h, 't>(
 }
 
 /// Claims all the buckets concerned, unless one has changed since it was seen.
-fn hold<'t>(changes: &[Change<'t>]) -> Option<HeldBuckets<'t>> {
+fn hold<'t>(changes: &[Change<'t>], held: &mut HeldBuckets<'t>) -> Option<()> {
     let mut homes: ArrayVec<Home<'t>, { 2 * MAX_CHANGES }> = ArrayVec::new();
     for change in changes {
         let (first, second) = match change.found.place {
@@ -143,9 +145,8 @@ fn hold<'t>(changes: &[Change<'t>]) -> Option<HeldBuckets<'t>> {
             .ok()?;
     }
     homes.sort_unstable_by_key(|home| home.number);
-    let mut held = HeldBuckets::new();
     let mut last: Option<Home<'t>> = None;
-    for home in homes {
+    for &home in &homes {
         match last {
             Some(last) if last.number == home.number => {
                 // Seen twice: it must have been the same both times.
@@ -158,5 +159,5 @@ fn hold<'t>(changes: &[Change<'t>]) -> Option<HeldBuckets<'t>> {
         }
         last = Some(home);
     }
-    Some(held)
+    Some(())
 }
