@@ -20,13 +20,17 @@ const FLOOD: u64 = if cfg!(debug_assertions) {
     1_000_000
 };
 
+const ALGORITHMS: [&str; 4] = [
+    "token-bucket",
+    "fixed-window",
+    "sliding-window",
+    "sliding-window-counter",
+];
+
 #[test]
 fn a_drained_key_outlives_a_flood_of_fresh_ones() {
     let desk = Desk::new("memory = 64k\ndefault = token-bucket,5,10");
-    let drained: Vec<_> = (0..20u8).map(|i| [b'd', i]).collect();
-    for key in &drained {
-        assert!(desk.take(key, 5).allowed);
-    }
+    let drained = drain(&desk);
     for user in 0..FLOOD {
         assert!(desk.fresh(user).allowed, "user {user}");
     }
@@ -38,6 +42,51 @@ fn a_drained_key_outlives_a_flood_of_fresh_ones() {
     let stats = desk.stats();
     assert!(stats.keys <= stats.capacity);
     assert_eq!(stats.evicted_live + stats.keys, FLOOD + 20);
+}
+
+/// Twenty users who have taken all of a limit of 5.
+fn drain(desk: &Desk) -> Vec<[u8; 2]> {
+    let drained: Vec<_> = (0..20u8).map(|i| [b'd', i]).collect();
+    for key in &drained {
+        assert!(desk.take(key, 5).allowed);
+    }
+    drained
+}
+
+#[test]
+fn it_does_so_whatever_the_algorithm() {
+    for algorithm in ALGORITHMS {
+        let desk = Desk::new(&format!("memory = 64k\ndefault = {algorithm},5,1000"));
+        let drained = drain(&desk);
+        for user in 0..20_000 {
+            // Later, and so nearer to new are those who came before.
+            desk.wait_ms(1);
+            assert!(desk.fresh(user).allowed, "{algorithm}, user {user}");
+        }
+        for key in &drained {
+            assert!(!desk.peek(key).allowed, "{algorithm}, {key:?}");
+        }
+        assert!(desk.stats().evicted_live > 15_000, "{algorithm}");
+    }
+}
+
+/// What is given back makes a counter nearer to new, not farther.
+#[test]
+fn it_does_so_where_costs_are_given_back() {
+    for algorithm in ALGORITHMS {
+        let desk = Desk::new(&format!("memory = 64k\ndefault = {algorithm},5,1000"));
+        let drained = drain(&desk);
+        for user in 0..20_000u64 {
+            let user = user.to_le_bytes();
+            desk.wait_ms(1);
+            assert!(desk.take(&user, 2).allowed, "{algorithm}, user {user:?}");
+            desk.refund(&user, 1);
+            assert_eq!(desk.peek(&user).remaining, 3, "{algorithm}");
+        }
+        for key in &drained {
+            assert!(!desk.peek(key).allowed, "{algorithm}, {key:?}");
+        }
+    }
 }
 
 #[test]

@@ -153,3 +153,48 @@ fn no_key_gets_more_than_its_limit_however_short_the_pool_is() {
     assert_eq!(stats.evicted_live, 0);
     assert!(stats.refused_full > 0 && moved > 500, "{stats:?} {moved}");
 }
+
+/// A table whose pool has no chunk left, and one of those who have them.
+fn out_of_chunks(on_full: &str) -> Desk {
+    let desk = Desk::new(&format!(
+        "memory = 16k\non-full = {on_full}\ndefault = sliding-window,5,10"
+    ));
+    (0..CHUNKS).for_each(|user| assert!(desk.take(&user.to_le_bytes(), 3).allowed));
+    assert_eq!(desk.stats().log_entries, CHUNKS);
+    desk
+}
+
+#[test]
+fn to_give_back_needs_no_room() {
+    for (on_full, cost, left) in [("deny", 2, 3), ("deny", 3, 4), ("evict", 2, 3)] {
+        for set_back in [false, true] {
+            let desk = out_of_chunks(on_full);
+            if set_back {
+                desk.set_back_ms(5000);
+            }
+            for user in 0..CHUNKS {
+                desk.refund(&user.to_le_bytes(), cost);
+                let seen = desk.peek(&user.to_le_bytes());
+                assert_eq!((seen.flags, seen.remaining), (0, left), "{on_full} {user}");
+            }
+            let stats = desk.stats();
+            assert_eq!(
+                (stats.evicted_live, stats.evicted_idle),
+                (0, 0),
+                "{on_full}"
+            );
+        }
+    }
+}
+
+#[test]
+fn counts_that_end_at_what_a_run_can_hold_go_as_they_expire() {
+    let desk = Desk::new("memory = 16k\ndefault = sliding-window,4000000000,10");
+    desk.charge(b"u", 4_000_000_000);
+    desk.charge(b"u", 4_000_000_000);
+    desk.wait_ms(5000);
+    desk.charge(b"u", 1);
+    desk.wait_ms(5000);
+    let seen = desk.peek(b"u");
+    assert_eq!((seen.allowed, seen.remaining), (true, 3_999_999_998));
+}

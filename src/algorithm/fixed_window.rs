@@ -121,11 +121,14 @@ impl Decide for FixedWindow {
         cost: u64,
         _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
-    ) -> State {
+    ) -> (State, u64) {
         let (window, _) = self.read(state, now);
-        match window.data.saturating_sub(cost) {
-            0 => State::default(),
-            data => State { data, ..window },
-        }
+        let data = window.data.saturating_sub(cost);
+        let next = if data == 0 {
+            State::default()
+        } else {
+            State { data, ..window }
+        };
+        (next, self.limit.saturating_sub(data))
     }
 }

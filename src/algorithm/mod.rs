@@ -81,7 +81,8 @@ pub(crate) trait Decide {
         edit: &mut Option<Edit>,
     ) -> Verdict;
 
-    /// Gives a cost back: what the counter becomes, which is never more than full.
+    /// Gives a cost back: what the counter becomes, which is never more than full,
+    /// and what is left then, in whole units.
     fn refund<L: Runs>(
         &self,
         state: State,
@@ -89,7 +90,7 @@ pub(crate) trait Decide {
         cost: u64,
         log: impl Fn() -> L,
         edit: &mut Option<Edit>,
-    ) -> State;
+    ) -> (State, u64);
 }
 
 /// Something to be done with an algorithm, whichever it is.
@@ -183,7 +184,7 @@ macro_rules! algorithms {
                 cost: u64,
                 log: impl Fn() -> L,
                 edit: &mut Option<Edit>,
-            ) -> State {
+            ) -> (State, u64) {
                 match self {
                     $(Counter::$Name(counter) => counter.refund(state, now, cost, log, edit),)*
                 }

@@ -108,6 +108,13 @@ impl SlidingWindowCounter {
         u64::try_from(overlap).map_or(self.window, |overlap| overlap.min(self.window))
     }
 
+    /// What counts at `now`, rounded up.
+    #[inline]
+    fn used(&self, counts: Counts, now: u64) -> u64 {
+        let until_end = (counts.end - now).min(self.window);
+        self.scale_up(counts.last, until_end) + counts.count
+    }
+
     /// `count * overlap / window`, rounded up.
     #[inline]
     fn scale_up(&self, count: u64, overlap: u64) -> u64 {
@@ -152,9 +159,7 @@ impl Decide for SlidingWindowCounter {
         _edit: &mut Option<Edit>,
     ) -> Verdict {
         let (counts, stepped_back) = self.read(state, now);
-        let until_end = (counts.end - now).min(self.window);
-        let weighed = self.scale_up(counts.last, until_end);
-        let left = self.limit.saturating_sub(weighed + counts.count);
+        let left = self.limit.saturating_sub(self.used(counts, now));
         if cost <= left {
             let charged = Counts {
                 count: counts.count + cost,
@@ -219,18 +224,20 @@ impl Decide for SlidingWindowCounter {
         cost: u64,
         _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
-    ) -> State {
+    ) -> (State, u64) {
         let (counts, _) = self.read(state, now);
         let rest = cost.saturating_sub(counts.count);
         let count = counts.count.saturating_sub(cost);
         let last = counts.last.saturating_sub(rest);
         if count == 0 && last == 0 {
-            return State::default();
+            return (State::default(), self.limit);
         }
-        self.state(Counts {
+        let refunded = Counts {
             count,
             last,
             ..counts
-        })
+        };
+        let left = self.limit.saturating_sub(self.used(refunded, now));
+        (self.state(refunded), left)
     }
 }

@@ -247,19 +247,21 @@ impl Decide for SlidingWindow {
         cost: u64,
         log: impl Fn() -> L,
         edit: &mut Option<Edit>,
-    ) -> State {
+    ) -> (State, u64) {
         let live = self.read(state, now, &log);
         let stays = live.count.saturating_sub(cost);
         if stays == 0 {
             *edit = Some(Edit::Clear);
-            return State::default();
+            return (State::default(), self.limit);
         }
+        let left = self.limit.saturating_sub(stays);
+        let newest_at = |tick| State {
+            idle_at: self.expiry(tick),
+            data: 0,
+        };
         if live.restarts {
             *edit = Some(Edit::Restart(run(live.tick, stays)));
-            return State {
-                idle_at: self.expiry(live.tick),
-                data: 0,
-            };
+            return (newest_at(live.tick), left);
         }
         let (log, newest) = (log(), self.newest(state));
         let (mut runs, mut to_go, mut tick) = (live.expired_runs, stays, live.tick);
@@ -277,10 +279,7 @@ impl Decide for SlidingWindow {
             last,
             total: live.expired + stays,
         });
-        State {
-            idle_at: self.expiry(tick),
-            data: 0,
-        }
+        (newest_at(tick), left)
     }
 }
 

@@ -12,6 +12,8 @@
 //! most. `data` then carries a mark, so that the debt is not taken for a clock that
 //! was set back.
 
+use std::cmp::Reverse;
+
 use super::{Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
@@ -209,11 +211,7 @@ impl Decide for TokenBucket {
             ..empty
         };
         let charged = full_at.plus(self.price(cost), self.limit);
-        let charged = if charged.whole < deepest.whole {
-            charged
-        } else {
-            deepest
-        };
+        let charged = charged.min(deepest);
         let State { idle_at, data } = charged.state();
         Verdict {
             remaining: self.tokens(charged, now),
@@ -235,18 +233,29 @@ impl Decide for TokenBucket {
         cost: u64,
         _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
-    ) -> State {
+    ) -> (State, u64) {
         let (full_at, _) = self.read(state, now);
         let refunded = full_at.minus(self.price(cost), self.limit, now);
         let State { idle_at, data } = refunded.state();
-        State {
+        let next = State {
             idle_at,
             data: data | state.data & OVERDRAWN,
-        }
+        };
+        (next, self.tokens(refunded, now))
     }
 }
 
 impl FullAt {
+    /// The sooner of two.
+    fn min(self, other: FullAt) -> FullAt {
+        let order = |at: FullAt| (at.whole, Reverse(at.early));
+        if order(other) < order(self) {
+            other
+        } else {
+            self
+        }
+    }
+
     /// The other way round; never before `now`.
     fn minus(self, span: Span, limit: u64, now: u64) -> FullAt {
         let early = self.early + span.part;

@@ -232,7 +232,8 @@ impl<'a> Joint<'a> {
                 let log = || table.log(&found);
                 let counter = &part.limit.counter;
                 part.edit = None;
-                let next = counter.refund(found.state, now, part.cost, log, &mut part.edit);
+                let (next, left) = counter.refund(found.state, now, part.cost, log, &mut part.edit);
+                part.verdict.remaining = left;
                 changes.try_push(part.change(next)).unwrap_or(());
             }
             match self.table.store_all(&changes, self.terms(now)) {

@@ -185,11 +185,14 @@ impl<'t> Pool<'t> {
             .map(|_| ())
     }
 
-    /// The bucket that last owned the next chunk in turn.
+    /// The bucket that last owned the next chunk in turn. Turns are spread over the
+    /// pool by the golden ratio: chunks side by side were mostly taken one after
+    /// the other, and their logs may well be alike.
     pub fn next_owner(self) -> Option<u32> {
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let turn = self.head.hand.fetch_add(1, Ordering::Relaxed);
-        let index = usize::try_from(turn).ok()?.checked_rem(self.chunks.len())?;
-        Some(self.chunks.get(index)?.owner())
+        let place = u128::from(turn.wrapping_mul(GOLDEN)) * self.chunks.len() as u128;
+        Some(self.chunks.get((place >> 64) as usize)?.owner())
     }
 
     /// Notes that a log's counter now stands in bucket `owner`: its first chunk is
@@ -334,15 +337,19 @@ impl<'t> Pool<'t> {
             return self.restart(Handle::default(), run, owner, take);
         };
         let mut last_number = log.last;
-        if !last.push(run) {
-            last_number = take()?;
-            if let Some(chunk) = self.chunk(last_number) {
-                chunk.begin(owner, run);
+        let added = match last.push(run) {
+            Some(added) => added,
+            None => {
+                last_number = take()?;
+                if let Some(chunk) = self.chunk(last_number) {
+                    chunk.begin(owner, run);
+                }
+                last.set_next(last_number);
+                run.count
             }
-            last.set_next(last_number);
-        }
+        };
         let total = first.total.load(Ordering::Relaxed);
-        let total = total.saturating_add(u64::from(run.count));
+        let total = total.saturating_add(u64::from(added));
         first.total.store(total, Ordering::Relaxed);
         Ok(Handle {
             last: last_number,
@@ -399,24 +406,22 @@ impl Chunk {
         self.push(run);
     }
 
-    /// Adds a run, merged with the last if it has the same tick. Says `false`
-    /// where there is no room.
-    fn push(&self, run: Run) -> bool {
+    /// Adds a run, merged with the last if it has the same tick, whose count then
+    /// may saturate. Says how much was added, and nothing where there is no room.
+    fn push(&self, run: Run) -> Option<u32> {
         let (begin, end) = self.span();
         if let Some(word) = (begin < end).then(|| self.runs.get(end - 1)).flatten() {
             let last = unpack(word.load(Ordering::Relaxed));
             if last.tick == run.tick {
                 let count = last.count.saturating_add(run.count);
                 word.store(pack(Run { count, ..run }), Ordering::Relaxed);
-                return true;
+                return Some(count - last.count);
             }
         }
-        let Some(word) = self.runs.get(end) else {
-            return false;
-        };
+        let word = self.runs.get(end)?;
         word.store(pack(run), Ordering::Relaxed);
         self.set_span(begin, end + 1);
-        true
+        Some(run.count)
     }
 
     #[cfg(loom)]

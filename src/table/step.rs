@@ -74,9 +74,10 @@ impl Table {
         terms: Terms,
         own: &impl Fn(u64) -> bool,
     ) -> Result<Room<'t>, Full> {
-        let chunk = match change.edit {
-            Some(_) => Handle::single(self.take_chunk(terms)?),
-            None => Handle::default(),
+        let chunk = if change.may_grow() {
+            Handle::single(self.take_chunk(terms)?)
+        } else {
+            Handle::default()
         };
         let (bucket, slot, is_new) = match change.found.place {
             Place::Here(home, slot) => (home.number, slot, false),
@@ -121,6 +122,18 @@ impl Table {
         let (fingerprint, weight) = (change.key.fingerprint, change.weight);
         claimed(held, bucket).for_each(|held| held.claimed.write(slot, fingerprint, weight, state));
         self.pool().give_back(chunk);
+    }
+}
+
+impl Change<'_> {
+    /// Whether a log may need another chunk.
+    fn may_grow(&self) -> bool {
+        match (self.edit, self.found.place) {
+            (Some(Edit::Restart(_)), Place::Here(_, slot)) => slot.log() == Handle::default(),
+            (Some(Edit::Restart(_)), Place::Nowhere(_)) => true,
+            (Some(Edit::Slide { add, .. }), _) => add.count > 0,
+            (Some(Edit::Truncate { .. } | Edit::Clear) | None, _) => false,
+        }
     }
 }
 

@@ -40,6 +40,16 @@ impl Desk {
         self.service.peek(request).unwrap()
     }
 
+    pub fn charge(&self, user: &[u8], cost: u64) -> Decision {
+        let api = b"";
+        self.service.charge(Request { user, api, cost }).unwrap()
+    }
+
+    pub fn refund(&self, user: &[u8], cost: u64) {
+        let api = b"";
+        self.service.refund(Request { user, api, cost }).unwrap();
+    }
+
     /// One request of a user who has a number for a name.
     pub fn fresh(&self, user: u64) -> Decision {
         self.check(&user.to_le_bytes(), b"")
@@ -47,6 +57,12 @@ impl Desk {
 
     pub fn wait_ms(&self, ms: u64) {
         self.clock.advance_ns(ms * NS_PER_MS).unwrap();
+    }
+
+    /// Sets the clock back.
+    pub fn set_back_ms(&self, ms: u64) {
+        let now = self.clock.now_ns() - ms * NS_PER_MS;
+        self.clock.set_ns(now).unwrap();
     }
 
     pub fn stats(&self) -> Stats {

@@ -1,5 +1,6 @@
 //! Each algorithm against a model written from its definition in exact rational
-//! arithmetic, and what is promised when the clock is set back.
+//! arithmetic, and what is promised when the clock is set back and when costs are
+//! charged and given back.
 //!
 //! The models know nothing of how the library counts: the token bucket is a level
 //! that rises, the log a list. They are asked the same as a service, under random
@@ -12,6 +13,7 @@
     clippy::panic
 )]
 
+mod charges;
 mod clock_steps;
 mod fixed_window;
 mod play;

@@ -41,6 +41,21 @@ impl Desk {
         self.clock.set_ns(now).unwrap();
         self.service.peek(request(cost)).unwrap()
     }
+
+    pub fn charge(&self, now: u64, cost: u64) -> Decision {
+        self.clock.set_ns(now).unwrap();
+        self.service.charge(request(cost)).unwrap()
+    }
+
+    pub fn refund(&self, now: u64, cost: u64) {
+        self.clock.set_ns(now).unwrap();
+        self.service.refund(request(cost)).unwrap();
+    }
+
+    pub fn reset(&self) {
+        let Request { user, api, .. } = request(1);
+        self.service.reset(user, api).unwrap();
+    }
 }
 
 fn request(cost: u64) -> Request<'static> {
