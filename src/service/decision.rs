@@ -83,7 +83,7 @@ impl Decision {
         if joint.denied.get(request) == Some(&true) {
             return Decision::deny();
         }
-        let Some((index, part)) = describing(parts()) else {
+        let Some((index, part)) = describing(parts(), taken) else {
             return Decision::unlimited();
         };
         let full = joint
@@ -163,12 +163,13 @@ impl Decision {
 /// which has the least left. One in shadow mode only where there is no other.
 fn describing<'p, 'a: 'p>(
     parts: impl Iterator<Item = &'p Part<'a>> + Clone,
+    taken: bool,
 ) -> Option<(usize, &'p Part<'a>)> {
     let refusing = parts.clone().enumerate().filter(|(_, part)| part.refuses());
     // Of equals the first, which `max_by_key` would not take.
     let longest = refusing.min_by_key(|(_, part)| u64::MAX - part.verdict.retry_ns);
     longest.or_else(|| {
-        let order = |part: &Part<'_>| (part.limit.shadow, part.verdict.remaining);
+        let order = |part: &Part<'_>| (part.limit.shadow, part.remaining(taken));
         parts.enumerate().min_by_key(|(_, part)| order(part))
     })
 }

@@ -54,6 +54,8 @@ pub(super) struct Part<'a> {
     cost: u64,
     found: Found<'a>,
     edit: Option<Edit>,
+    /// What requests before it take from the same counter.
+    before: u64,
     /// The cost, and those before it that meet in the same counter.
     pub total: u64,
     /// What the limit says to the total.
@@ -108,6 +110,7 @@ impl<'a> Joint<'a> {
             cost: met.cost,
             found: self.table.find(key),
             edit: None,
+            before: 0,
             total: 0,
             verdict: Verdict::default(),
             untracked: false,
@@ -171,7 +174,8 @@ impl<'a> Joint<'a> {
         let same = before.iter().filter(|earlier| {
             earlier.key == part.key && (earlier.verdict.allowed || mode == Mode::Charge)
         });
-        part.total = same.fold(part.cost, |sum, earlier| sum.saturating_add(earlier.cost));
+        part.before = same.fold(0, |sum, earlier| sum.saturating_add(earlier.cost));
+        part.total = part.before.saturating_add(part.cost);
         let (table, found) = (self.table, part.found);
         let (state, log) = (found.state, || table.log(&found));
         part.edit = None;
@@ -194,14 +198,17 @@ impl<'a> Joint<'a> {
         };
         let mut changes: ArrayVec<Change<'_>, MAX_CHANGES> = ArrayVec::new();
         let mut indices: ArrayVec<usize, MAX_CHANGES> = ArrayVec::new();
+        // Of those that meet in one counter the last that is charged has the cost of all.
+        let rank = |index, part: &Part<'_>| (mode == Mode::Charge || part.verdict.allowed, index);
         for (index, part) in self.parts.iter().enumerate() {
-            let mut later = self.parts.iter().skip(index + 1);
+            let same = |(other, of): (usize, &Part<'_>)| {
+                of.key == part.key && stores(of) && rank(other, of) > rank(index, part)
+            };
             if !stores(part) {
                 if mode == Mode::Look || part.refuses() {
                     self.table.keep(part.found)?;
                 }
-            } else if !later.any(|other| other.key == part.key && stores(other)) {
-                // The last of those that meet in one counter has the cost of all.
+            } else if !self.parts.iter().enumerate().any(same) {
                 changes
                     .try_push(part.change(part.verdict.next))
                     .unwrap_or(());
@@ -278,11 +285,13 @@ impl<'a> Part<'a> {
 
     /// What is left of the limit: after the request, or as it was if nothing is taken.
     pub fn remaining(&self, taken: bool) -> u64 {
-        let given_back = if taken || !self.verdict.allowed {
-            0
-        } else {
-            self.total
-        };
-        self.verdict.remaining.saturating_add(given_back)
+        let Verdict {
+            allowed, remaining, ..
+        } = self.verdict;
+        match (allowed, taken) {
+            (true, true) | (false, false) => remaining,
+            (true, false) => remaining.saturating_add(self.total),
+            (false, true) => remaining.saturating_sub(self.before),
+        }
     }
 }

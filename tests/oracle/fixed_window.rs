@@ -40,7 +40,7 @@ impl Model for FixedWindow {
     fn check(&mut self, now: u64, cost: u64) -> Answer {
         let mut of_now = self.at(now);
         let set_back = of_now.end < self.end;
-        let allowed = cost <= self.limit - of_now.count;
+        let allowed = cost <= self.limit.saturating_sub(of_now.count);
         if allowed {
             of_now.count += cost;
         }
@@ -49,12 +49,16 @@ impl Model for FixedWindow {
         }
         Answer {
             allowed,
-            remaining: exact(self.limit - of_now.count),
+            remaining: exact(self.limit.saturating_sub(of_now.count)),
             reset_ns: if of_now.count == 0 {
                 exact(0)
             } else {
                 exact(of_now.end) - exact(now)
             },
         }
+    }
+
+    fn reload(&mut self, rule: &Rule) {
+        self.limit = rule.limit;
     }
 }

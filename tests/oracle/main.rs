@@ -1,6 +1,6 @@
 //! Each algorithm against a model written from its definition in exact rational
-//! arithmetic, and what is promised when the clock is set back and when costs are
-//! charged and given back.
+//! arithmetic, alone and several in one decision, and what is promised when the
+//! clock is set back, when costs are charged and given back, and at a reload.
 //!
 //! The models know nothing of how the library counts: the token bucket is a level
 //! that rises, the log a list. They are asked the same as a service, under random
@@ -16,11 +16,14 @@
 mod charges;
 mod clock_steps;
 mod fixed_window;
+mod joint;
 mod play;
+mod reload;
 mod rules;
 mod sliding_counter;
 mod sliding_log;
 mod steps;
+mod together;
 mod token_bucket;
 
 use num_bigint::BigInt;
@@ -49,6 +52,8 @@ pub(crate) struct Answer {
 pub(crate) trait Model: Clone {
     fn new(rule: &Rule) -> Self;
     fn check(&mut self, now: u64, cost: u64) -> Answer;
+    /// Goes on under a rule that differs in its limit or burst only.
+    fn reload(&mut self, rule: &Rule);
 }
 
 pub(crate) fn exact(number: impl Into<BigInt>) -> BigRational {

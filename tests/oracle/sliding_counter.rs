@@ -88,4 +88,8 @@ impl Model for SlidingCounter {
             reset_ns: of_now.idle_in(now),
         }
     }
+
+    fn reload(&mut self, rule: &Rule) {
+        self.limit = rule.limit;
+    }
 }

@@ -41,7 +41,7 @@ impl SlidingLog {
     /// The clock was set back: all that is logged counts as if it had passed now.
     fn set_back(&mut self, tick: u64) {
         let sum = self.passed.iter().map(|(_, cost)| cost).sum::<u64>();
-        self.passed = vec![(tick, sum.min(self.limit))];
+        self.passed = vec![(tick, sum)];
     }
 }
 
@@ -68,7 +68,7 @@ impl Model for SlidingLog {
         }
         let expired = self.expired(now);
         let live = self.passed[expired..].iter().map(|(_, cost)| cost);
-        let left = self.limit - live.sum::<u64>();
+        let left = self.limit.saturating_sub(live.sum());
         let allowed = cost <= left;
         let all_expired = expired == self.passed.len();
         let tick = tick.max(self.newest());
@@ -86,5 +86,9 @@ impl Model for SlidingLog {
                 exact(tick) * exact(self.tick) + exact(self.window) - exact(now)
             }),
         }
+    }
+
+    fn reload(&mut self, rule: &Rule) {
+        self.limit = rule.limit;
     }
 }

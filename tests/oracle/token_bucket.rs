@@ -63,4 +63,12 @@ impl Model for TokenBucket {
             remaining: level.max(exact(0)),
         }
     }
+
+    /// The bucket is full at the same instant as before.
+    fn reload(&mut self, rule: &Rule) {
+        let to_fill = self.time_to_fill(&self.level);
+        let of_rule = TokenBucket::new(rule);
+        self.level = &of_rule.capacity - to_fill * &of_rule.rate;
+        (self.capacity, self.rate) = (of_rule.capacity, of_rule.rate);
+    }
 }
