@@ -105,3 +105,39 @@ fn a_hundred_thousand_random_pairs_each_get_exactly_their_own_limit() {
     let stats = desk.stats();
     assert_eq!((stats.keys, stats.evicted_live), (100_000, 0));
 }
+
+/// A limit's algorithm, sharing and window are hashed too. A name of the same bytes
+/// would else undo that, and all who ask with it would share a counter.
+#[test]
+fn a_name_like_what_a_limit_is_hashed_from_is_a_name() {
+    let word = u64::to_le_bytes;
+    let (algorithm, window) = ("fixed-window", 10_000_000_000);
+    for per in ["pair", "user", "api", "all"] {
+        let text = [algorithm.as_bytes(), per.as_bytes()].concat();
+        for (which, order) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+            let limit = [&text[..], &word(window), &word(order)].concat();
+            let like = [&word(which), &limit[..]].concat();
+            for name in [limit, like] {
+                every_pair_of_it_is_alone(&name, algorithm, per);
+            }
+        }
+    }
+}
+
+/// In so small a table that nearly all share a bucket with others.
+fn every_pair_of_it_is_alone(name: &[u8], algorithm: &str, per: &str) {
+    let rule = format!("memory = 16k\ndefault = {algorithm},1,10,per={per}");
+    for as_user in [true, false] {
+        let desk = Desk::new(&rule);
+        let shared = match (per, as_user) {
+            ("all", _) | ("user", true) | ("api", false) => 1,
+            _ => 100,
+        };
+        let other = |i: u8| [b'n', i];
+        let allowed = (0..100).filter(|&i| match as_user {
+            true => desk.check(name, &other(i)).allowed,
+            false => desk.check(&other(i), name).allowed,
+        });
+        assert_eq!(allowed.count(), shared, "{per}, as user: {as_user}");
+    }
+}

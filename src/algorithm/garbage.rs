@@ -29,10 +29,18 @@ impl Runs for Junk {
 
 /// A question to whatever algorithm.
 struct Ask {
+    call: Call,
     state: State,
     now: u64,
     cost: u64,
     log: Junk,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Decide,
+    Charge,
+    Refund,
 }
 
 impl Visitor for Ask {
@@ -40,10 +48,25 @@ impl Visitor for Ask {
 
     fn visit(self, algorithm: &impl Decide) -> (Verdict, Option<Edit>) {
         let Ask {
-            state, now, cost, ..
+            call,
+            state,
+            now,
+            cost,
+            ..
         } = self;
-        let mut edit = None;
-        let verdict = algorithm.decide(state, now, cost, || self.log.clone(), &mut edit);
+        let (log, mut edit) = (|| self.log.clone(), None);
+        let verdict = match call {
+            Call::Decide => algorithm.decide(state, now, cost, log, &mut edit),
+            Call::Charge => algorithm.charge(state, now, cost, log, &mut edit),
+            Call::Refund => {
+                let (next, remaining) = algorithm.refund(state, now, cost, log, &mut edit);
+                Verdict {
+                    next,
+                    remaining,
+                    ..Verdict::default()
+                }
+            }
+        };
         (verdict, edit)
     }
 }
@@ -130,8 +153,9 @@ proptest! {
         (limit, now, state) in case(), log in junk(), cost in word(),
     ) {
         let (cost, counter) = (cost.max(1), Counter::new(&limit));
-        let ask = |state, cost| counter.visit(Ask { state, now, cost, log: log.clone() });
-        let (verdict, edit) = ask(state, cost);
+        let log_of = || log.clone();
+        let ask = |call, state, cost| counter.visit(Ask { call, state, now, cost, log: log_of() });
+        let (verdict, edit) = ask(Call::Decide, state, cost);
 
         prop_assert!(verdict.remaining <= limit.capacity());
         prop_assert_eq!(verdict.allowed, verdict.retry_ns == 0, "{:?}", verdict);
@@ -146,7 +170,37 @@ proptest! {
         }
         if verdict.changes {
             // What is stored is a counter like any other.
-            let (again, _) = ask(verdict.next, 1);
+            let (again, _) = ask(Call::Decide, verdict.next, 1);
+            prop_assert!(!again.stepped_back, "{:?} again", again);
+        }
+    }
+
+    #[test]
+    fn any_bits_in_a_counter_can_be_charged_and_refunded(
+        (limit, now, state) in case(), log in junk(), cost in word(),
+    ) {
+        let (cost, counter) = (cost.max(1), Counter::new(&limit));
+        let log_of = || log.clone();
+        let ask = |call, state, cost| counter.visit(Ask { call, state, now, cost, log: log_of() });
+        let (decided, _) = ask(Call::Decide, state, cost);
+        let (charged, edit) = ask(Call::Charge, state, cost);
+        prop_assert!(charged.changes && edit.is_some() == limit.algorithm.keeps_log());
+        prop_assert_eq!(charged.allowed, decided.allowed);
+        prop_assert_eq!(charged.allowed, charged.retry_ns == 0, "{:?}", charged);
+        prop_assert!(charged.remaining <= limit.capacity());
+        let owes = if limit.algorithm == Algorithm::TokenBucket { limit.window_ns } else { 0 };
+        let longest = longest_wait(&limit) + owes;
+        prop_assert!(charged.retry_ns <= longest, "{:?}", charged);
+        let (again, _) = ask(Call::Decide, charged.next, 1);
+        prop_assert!(!again.stepped_back, "{:?} again", again);
+
+        for before in [state, charged.next] {
+            let (refunded, edit) = ask(Call::Refund, before, cost);
+            prop_assert!(refunded.remaining <= limit.capacity());
+            if let Some(Edit::Truncate { runs, .. }) = edit {
+                prop_assert!(runs <= log.runs.len());
+            }
+            let (again, _) = ask(Call::Decide, refunded.next, 1);
             prop_assert!(!again.stepped_back, "{:?} again", again);
         }
     }

@@ -2,12 +2,14 @@
 //! call must still come back, without a panic and without a look outside; what it
 //! says is of no use.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 
-use super::trial::Trial;
-use super::{Layout, NotStored, Table};
+use super::trial::{Trial, counter};
+use super::{Layout, NotStored, Table, Terms};
 use crate::algorithm::Algorithm;
-use crate::hash::Key;
+use crate::hash::{FINGERPRINT_MARKS, Key};
 use crate::sync::Ordering;
 
 const LAYOUT: Layout = Layout {
@@ -40,6 +42,24 @@ fn word() -> impl Strategy<Value = u64> {
     ]
 }
 
+/// A counter's key, made of any words.
+fn key(fingerprint: u64, home: u64, algorithm: Algorithm) -> Key {
+    let marks = u64::from(algorithm.keeps_log());
+    let fingerprint = (fingerprint & !FINGERPRINT_MARKS).max(FINGERPRINT_MARKS + 1);
+    Key {
+        fingerprint: fingerprint | marks,
+        home: home.rotate_left(40),
+    }
+}
+
+/// A counter in a step of several: of which word, its home, its algorithm, its cost,
+/// and whether that is given back.
+type Part = (usize, u64, usize, u64, bool);
+
+fn part() -> impl Strategy<Value = Part> {
+    (0..97usize, word(), 0..4usize, word(), any::<bool>())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
@@ -60,14 +80,44 @@ proptest! {
             let fingerprint = words[fingerprint];
             let now = now >> 1;
             for algorithm in Algorithm::ALL {
-                let bit = u64::from(algorithm.keeps_log());
-                let fingerprint = (fingerprint & !1).max(2) | bit;
-                let key = Key { fingerprint, home: home.rotate_left(40) };
+                let key = key(fingerprint, home, algorithm);
                 let table = &table;
                 let trial = Trial { table, key, now, cost, evict };
                 let answer = trial.of(algorithm, 100, 1_000_000);
                 // Nobody else is here.
                 prop_assert_ne!(answer, Err(NotStored::Changed));
+            }
+            table.census(now);
+        }
+    }
+
+    #[test]
+    fn any_bits_in_the_region_can_be_changed_as_one_step(
+        words in prop::collection::vec(word(), 97),
+        steps in prop::collection::vec((prop::collection::vec(part(), 1..12), word()), 30),
+        evict in any::<bool>(),
+    ) {
+        let table = Table::private(LAYOUT).unwrap();
+        let mut cycle = words.iter().cycle();
+        scramble(&table, || *cycle.next().unwrap());
+        for (parts, now) in steps {
+            let (now, terms) = (now >> 1, Terms { now: now >> 1, evict });
+            let mut keys = HashSet::new();
+            let mut changes = Vec::new();
+            for (fingerprint, home, algorithm, cost, gives_back) in parts {
+                let algorithm = Algorithm::ALL[algorithm];
+                let key = key(words[fingerprint], home, algorithm);
+                if keys.insert(key.fingerprint) {
+                    let (table, cost) = (&table, cost.max(1));
+                    let trial = Trial { table, key, now, cost, evict };
+                    let counter = counter(algorithm, 100, 1_000_000);
+                    changes.push(trial.change(&counter, 100, gives_back).0);
+                }
+            }
+            // Nobody else is here.
+            prop_assert_ne!(table.store_all(&changes, terms), Err(NotStored::Changed));
+            for change in &changes {
+                prop_assert_eq!(table.forget(table.find(change.key)), Ok(()));
             }
             table.census(now);
         }

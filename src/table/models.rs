@@ -17,7 +17,7 @@ use loom::thread;
 
 use super::bucket::Bucket;
 use super::log::{Handle, PoolHead};
-use super::trial::Trial;
+use super::trial::{Trial, counter};
 use super::*;
 use crate::algorithm::{Algorithm, Run, Runs};
 use crate::sync::{AtomicU64, Ordering};
@@ -153,6 +153,72 @@ fn loom_two_who_insert_into_the_same_buckets_do_not_wait_for_each_other() {
         assert!(check(&table, key(0, 1), 1));
         assert!(second.join().unwrap());
         assert_eq!(table.census(NOW).keys, 2);
+    });
+}
+
+/// One request on two fixed windows' limits of 1 each: both are charged or none.
+fn check_both(table: &Table, keys: [Key; 2]) -> bool {
+    let terms = Terms {
+        now: NOW,
+        evict: true,
+    };
+    let counter = counter(Algorithm::FixedWindow, 1, NOW);
+    loop {
+        let trials = keys.map(|key| Trial {
+            table,
+            key,
+            now: NOW,
+            cost: 1,
+            evict: true,
+        });
+        let charged = trials.map(|trial| trial.change(&counter, 1, false));
+        let refused = charged.iter().find(|(_, verdict)| !verdict.allowed);
+        if let Some((change, _)) = refused {
+            match table.keep(change.found) {
+                Ok(()) => return false,
+                Err(_) => continue,
+            }
+        }
+        match table.store_all(&charged.map(|(change, _)| change), terms) {
+            Ok(()) => return true,
+            Err(NotStored::Changed) => loom::thread::yield_now(),
+            Err(NotStored::Full(full)) => panic!("{full:?}"),
+        }
+    }
+}
+
+/// Two who charge the same two counters, each in the other's order.
+fn one_gets_both(table: Arc<Table>) {
+    let [one, two] = [key(0, 1), key(1, 2)];
+    let other = Arc::clone(&table);
+    let second = thread::spawn(move || check_both(&other, [two, one]));
+    let first = check_both(&table, [one, two]);
+    let second = second.join().unwrap();
+    assert!(first != second, "{first} and {second}");
+    assert!(!check(&table, one, 1) && !check(&table, two, 1));
+    assert_eq!(table.census(NOW).keys, 2);
+}
+
+#[test]
+fn loom_of_two_who_charge_two_new_counters_one_gets_both() {
+    model(2, || one_gets_both(table(TWO_BUCKETS)));
+}
+
+/// The counters stand in different buckets, which each claims one after the other.
+#[test]
+fn loom_of_two_who_charge_two_known_counters_one_gets_both() {
+    model(PREEMPTIONS, || {
+        let table = table(TWO_BUCKETS);
+        let known = State {
+            idle_at: 2 * NOW,
+            data: 0,
+        };
+        for (number, key) in [(0, key(0, 1)), (1, key(1, 2))] {
+            let mut claimed = table.bucket(number).look().claim().unwrap();
+            let slot = claimed.seen().slots().next().unwrap();
+            claimed.write(slot, key.fingerprint, Weight::default(), known);
+        }
+        one_gets_both(table);
     });
 }
 

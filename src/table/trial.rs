@@ -1,7 +1,7 @@
 //! One try at a decision on a table, for tests of the table alone.
 
 use super::{Change, NotStored, Table, Terms, Weight};
-use crate::algorithm::{Algorithm, Counter, Decide, Visitor};
+use crate::algorithm::{Algorithm, Counter, Decide, State, Verdict, Visitor};
 use crate::hash::Key;
 use crate::rule::{Limit, Sharing};
 
@@ -15,20 +15,57 @@ pub(super) struct Trial<'t> {
     pub evict: bool,
 }
 
-impl Trial<'_> {
+impl<'t> Trial<'t> {
     /// Whether the cost fits the limit, which is of so much in so many ns.
     pub fn of(self, algorithm: Algorithm, limit: u64, window_ns: u64) -> Result<bool, NotStored> {
-        let counter = Counter::new(&Limit {
-            algorithm,
-            limit,
-            window_ns,
-            burst: None,
-            name: None,
-            per: Sharing::Pair,
-            shadow: false,
-        });
-        counter.visit(Of(self, limit))
+        counter(algorithm, limit, window_ns).visit(Of(self, limit))
     }
+
+    /// What the counter becomes when the cost is charged, or given back, and what
+    /// comes of that.
+    pub fn change(self, counter: &Counter, limit: u64, gives_back: bool) -> (Change<'t>, Verdict) {
+        let Trial {
+            table,
+            key,
+            now,
+            cost,
+            ..
+        } = self;
+        let found = table.find(key);
+        let (state, mut edit): (State, _) = (found.state, None);
+        let log = || table.log(&found);
+        let verdict = if gives_back {
+            let (next, remaining) = counter.refund(state, now, cost, log, &mut edit);
+            Verdict {
+                next,
+                remaining,
+                ..Verdict::default()
+            }
+        } else {
+            counter.charge(state, now, cost, log, &mut edit)
+        };
+        let change = Change {
+            key,
+            found,
+            next: verdict.next,
+            weight: Weight::new(limit, verdict.remaining),
+            edit,
+        };
+        (change, verdict)
+    }
+}
+
+/// A limit of so much in so many ns.
+pub(super) fn counter(algorithm: Algorithm, limit: u64, window_ns: u64) -> Counter {
+    Counter::new(&Limit {
+        algorithm,
+        limit,
+        window_ns,
+        burst: None,
+        name: None,
+        per: Sharing::Pair,
+        shadow: false,
+    })
 }
 
 /// A trial of a limit of so much.
