@@ -6,7 +6,7 @@ use proptest::test_runner::TestCaseResult;
 use rl::service::{Decision, Request};
 
 use crate::config;
-use crate::joint::{Ask, Joint, Rules, any_rule, limit};
+use crate::joint::{Ask, Joint, Limit, Rules, any_rule, limit};
 use crate::rules::Rule;
 use crate::steps::{self, Cost, Go};
 
@@ -176,4 +176,42 @@ proptest! {
     ) {
         looks_change_nothing(&rules, start, &steps)?;
     }
+}
+
+/// Sixteen expired entries of a log are dropped by a refusal too. In shadow mode that
+/// may come after a charge of the same counter in the same decision.
+#[test]
+fn what_a_refusal_in_shadow_mends_does_not_undo_a_charge() {
+    const MS: u64 = 1_000_000;
+    let rule = Rule {
+        algorithm: "sliding-window",
+        limit: 20,
+        window_ms: 10_000,
+        burst: None,
+    };
+    let limit = Limit {
+        rule,
+        per: "user",
+        shadow: true,
+    };
+    let mut joint = Joint::new(&Rules {
+        matches_all: false,
+        rules: vec![((None, None), vec![limit])],
+    });
+    let ask = |api, cost| Ask {
+        user: "alice",
+        api,
+        cost,
+    };
+    for ms in 1..=20 {
+        joint.ask(ms * MS, &[ask("x", 1)]).unwrap();
+    }
+    let now = 10_017 * MS;
+    let both = joint.ask(now, &[ask("x", 2), ask("y", 19)]).unwrap();
+    let both: Vec<_> = both
+        .iter()
+        .map(|got| (got.denied_by, got.remaining))
+        .collect();
+    assert_eq!(both, [(0, 15), (1, 15)]);
+    joint.ask(now, &[ask("x", 1)]).unwrap();
 }
