@@ -131,14 +131,16 @@ fn case() -> impl Strategy<Value = (Limit, u64, State)> {
     })
 }
 
-/// The longest that an honest counter makes a cost wait.
-fn longest_wait(limit: &Limit) -> u64 {
+/// The longest that an honest counter makes a cost wait. A bucket that is overdrawn
+/// is marked so, and owes as much as a window brings.
+fn longest_wait(limit: &Limit, state: State) -> u64 {
     let window = limit.window_ns;
     let tick = window.div_ceil(1 << 31).max(1_000_000) + 1_000_000;
     match limit.algorithm {
         Algorithm::TokenBucket => {
             let fill = u128::from(limit.capacity()) * u128::from(window);
-            (fill / u128::from(limit.limit)) as u64 + 2 + SKEW_NS
+            let owes = (state.data >> 63) * window;
+            (fill / u128::from(limit.limit)) as u64 + owes + 2 + SKEW_NS
         }
         Algorithm::FixedWindow => window + SKEW_NS,
         Algorithm::SlidingWindow => window + 2 * tick + SKEW_NS,
@@ -164,7 +166,7 @@ proptest! {
         prop_assert!(verdict.remaining <= limit.capacity());
         prop_assert_eq!(verdict.allowed, verdict.retry_ns == 0, "{:?}", verdict);
         if cost <= limit.capacity() {
-            prop_assert!(verdict.retry_ns <= longest_wait(&limit), "{:?}", verdict);
+            prop_assert!(verdict.retry_ns <= longest_wait(&limit, state), "{:?}", verdict);
         } else {
             prop_assert_eq!(verdict.retry_ns, NEVER);
         }
@@ -192,8 +194,7 @@ proptest! {
         prop_assert_eq!(charged.allowed, decided.allowed);
         prop_assert_eq!(charged.allowed, charged.retry_ns == 0, "{:?}", charged);
         prop_assert!(charged.remaining <= limit.capacity());
-        let owes = if limit.algorithm == Algorithm::TokenBucket { limit.window_ns } else { 0 };
-        let longest = longest_wait(&limit) + owes;
+        let longest = longest_wait(&limit, charged.next);
         prop_assert!(charged.retry_ns <= longest, "{:?}", charged);
         let (again, _) = ask(Call::Decide, charged.next, 1);
         prop_assert!(!again.stepped_back, "{:?} again", again);
