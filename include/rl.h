@@ -75,10 +75,19 @@
  * So each user has 10 requests a second for each API of version 1, and 1000 an hour for all
  * of these APIs together.
  *
+ * A counter belongs to a limit's algorithm, window and per=, and to the names that per=
+ * keeps apart; not to the rule. A pair's own counter is used by one rule alone, but limits
+ * of several rules that say per=user (or api, or all) and have the same algorithm and
+ * window use the same counters, each with its own limit. Where they should not, make the
+ * windows differ: 1h and 3601s.
+ *
  * Settings are memory (what the counters may ever take, such as 32m), clock (monotonic,
  * monotonic-coarse or realtime), on-full (evict, deny or allow: what becomes of a new
  * name when the table is full of live counters) and match (first, or all: not only the
- * most specific rule counts, but every one that matches, as one decision).
+ * most specific rule counts, but those of the pair, the user, the API and the default, as
+ * one decision). With match = all, unlimited adds no limit and lifts none, deny refuses,
+ * each of the four kinds of rule has counters of its own, and no request may meet more
+ * than 8 limits.
  *
  *
  * THE CALLS THAT ASK
@@ -111,10 +120,11 @@
  * Every function may be called from any thread. Any number of threads may use the same
  * clock, configuration or service at the same time, without a lock of their own; only
  * the _free function must have the object for itself, and be the last to get it. A
- * check never waits for the check of another name, but for a moment at the most, when
- * their counters lie in the same small part of the table, or are one. Only rl_acquire
- * waits longer, as it is asked to. The library starts no thread. Do not check from a
- * signal handler: it might interrupt a check, and wait for it.
+ * check waits for another only where both have a counter in the same small part of the
+ * table, or share one, and then for as long as the other takes to write it: a moment, or
+ * until the other has the processor back. Only rl_acquire waits longer, as it is asked
+ * to. The library starts no thread. Do not check from a signal handler: it might
+ * interrupt a check, and wait for it.
  *
  *
  * ERRORS
@@ -131,10 +141,13 @@
  * PROCESSES AND LIMITS
  *
  * A service belongs to one process. After fork() the child has a copy of it that counts
- * on its own. Fork while no other thread is in the library, or make services after it.
+ * on its own, per=all too. Fork while no other thread is in the library, rl_acquire
+ * included, or make services after it: what another thread was writing, and its place in
+ * a queue, would stay so in the child for ever.
  *
- * Memory is bounded by the memory setting, whoever thinks up how many names; checks do
- * not allocate. Names have up to 65,535 bytes. The library installs no signal handler,
+ * The counters' memory is bounded by the memory setting, whoever thinks up how many names;
+ * rules come on top. Checks do not allocate, but for the first of a thread after a reload
+ * (see rl_reload). Names have up to 65,535 bytes. The library installs no signal handler,
  * panic hook or logger, prints nothing (but the runtime's message on a bug), reads no
  * environment variable, and stays loaded after dlclose().
  */
@@ -200,8 +213,8 @@ typedef int32_t rl_status;
 #define RL_ERR_ARGUMENT (-1)
 
 /**
- * The text of a rule or of a setting is wrong; rl_error says where, what was
- * found there and what would be right.
+ * The text of a rule or of a setting is wrong, or rules do not go together; rl_error
+ * says where, what was found there and what would be right.
  */
 #define RL_ERR_CONFIG (-2)
 
@@ -211,7 +224,7 @@ typedef int32_t rl_status;
 #define RL_ERR_MEMORY (-3)
 
 /**
- * A file could not be opened or read.
+ * A file could not be opened or read, or the system gave no random bytes.
  */
 #define RL_ERR_IO (-4)
 
@@ -227,7 +240,7 @@ typedef int32_t rl_status;
 #define RL_ERR_STORE (-6)
 
 /**
- * This build, or this kind of clock, cannot do that.
+ * This kind of clock cannot do that.
  */
 #define RL_ERR_UNSUPPORTED (-7)
 
@@ -300,10 +313,11 @@ typedef struct rl_error {
 typedef struct rl_clock rl_clock;
 
 /**
- * A function that says what time it is, in nanoseconds. It is called once for
- * every check, on the thread that checks, and so at the same time on several. It
- * must not call back into the service that asks, must not throw a C++ exception
- * and must not leave by longjmp. The time may stand still or go back.
+ * A function that says what time it is, in nanoseconds. It is called once for a
+ * check, and once more whenever another thread changes a counter in between; on the
+ * thread that checks, and so at the same time on several. It must not call back into
+ * the service that asks, must not throw a C++ exception and must not leave by longjmp.
+ * The time may stand still or go back.
  */
 typedef uint64_t (*rl_clock_fn)(void *context);
 
@@ -400,11 +414,11 @@ rl_status rl_config_new(rl_config **out);
  * are taken, or, when one is wrong, none.
  *
  * Returns
- *   RL_OK               the lines have been added
- *   RL_ERR_ARGUMENT     config is NULL, or text is NULL and len is not 0
- *   RL_ERR_CONFIG       a line is wrong; *error says which, and why
- *   RL_ERR_UNSUPPORTED  a line asks for what this version cannot do yet
- *   RL_ERR_INTERNAL     a bug in the library
+ *   RL_OK            the lines have been added
+ *   RL_ERR_ARGUMENT  config is NULL, or text is NULL and len is not 0
+ *   RL_ERR_CONFIG    a line is wrong, or asks for what this version cannot do yet;
+ *                    *error says which, and why
+ *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_config_parse(rl_config *config,
                           const char *text,
@@ -415,12 +429,12 @@ rl_status rl_config_parse(rl_config *config,
  * Adds the text of a file, as rl_config_parse does. path is a C string.
  *
  * Returns
- *   RL_OK               the lines have been added
- *   RL_ERR_ARGUMENT     config or path is NULL
- *   RL_ERR_IO           the file could not be read; *error says why
- *   RL_ERR_CONFIG       a line is wrong; *error says which, and why
- *   RL_ERR_UNSUPPORTED  a line asks for what this version cannot do yet
- *   RL_ERR_INTERNAL     a bug in the library
+ *   RL_OK            the lines have been added
+ *   RL_ERR_ARGUMENT  config or path is NULL
+ *   RL_ERR_IO        the file could not be read; *error says why
+ *   RL_ERR_CONFIG    a line is wrong, or asks for what this version cannot do yet;
+ *                    *error says which, and why
+ *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_config_load(rl_config *config, const char *path, rl_error *error);
 
@@ -429,11 +443,11 @@ rl_status rl_config_load(rl_config *config, const char *path, rl_error *error);
  * is the line "user.vip-1 = token-bucket,8,10". Both are C strings.
  *
  * Returns
- *   RL_OK               the entry has been added
- *   RL_ERR_ARGUMENT     config, name or value is NULL
- *   RL_ERR_CONFIG       the entry is wrong or there already; *error says why
- *   RL_ERR_UNSUPPORTED  the entry asks for what this version cannot do yet
- *   RL_ERR_INTERNAL     a bug in the library
+ *   RL_OK            the entry has been added
+ *   RL_ERR_ARGUMENT  config, name or value is NULL
+ *   RL_ERR_CONFIG    the entry is wrong, or there already, or asks for what this
+ *                    version cannot do yet; *error says why
+ *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_config_set(rl_config *config,
                         const char *name,
@@ -445,16 +459,16 @@ rl_status rl_config_set(rl_config *config,
  *
  * A NULL pointer means any user or any API, whatever its length; both NULL make
  * the default rule. Another pointer with length 0 is the empty name. A name has up
- * to 65,535 bytes; with RL_NUL as its length it ends at its first NUL. rule is a C
- * string, such as "token-bucket,8,10".
+ * to 65,535 bytes; with RL_NUL as its length it ends at its first NUL. A * in it is a
+ * byte like any other: prefixes are for text. rule is a C string, such as
+ * "token-bucket,8,10".
  *
  * Returns
- *   RL_OK               the rule has been added
- *   RL_ERR_ARGUMENT     config or rule is NULL, or a name is too long
- *   RL_ERR_CONFIG       the rule is wrong, or there is one for these names;
- *                       *error says why
- *   RL_ERR_UNSUPPORTED  the rule asks for what this version cannot do yet
- *   RL_ERR_INTERNAL     a bug in the library
+ *   RL_OK            the rule has been added
+ *   RL_ERR_ARGUMENT  config or rule is NULL, or a name is too long
+ *   RL_ERR_CONFIG    the rule is wrong, or there is one for these names; *error says
+ *                    why
+ *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_config_set_rule(rl_config *config,
                              const void *user,
@@ -531,13 +545,14 @@ typedef struct rl_request {
 #define RL_FLAG_SHADOW 1
 
 /**
- * In rl_decision.flags: the table was full of live counters, so that the setting
- * on-full decided and nothing was counted.
+ * In rl_decision.flags: there was no room for a counter or for an entry of a log, so
+ * that the request was refused, or allowed without being counted there; the setting
+ * on-full says which.
  */
 #define RL_FLAG_UNTRACKED 2
 
 /**
- * In rl_decision.flags: the rule says unlimited.
+ * In rl_decision.flags: the rule says unlimited. limit and remaining are UINT64_MAX.
  */
 #define RL_FLAG_UNLIMITED 4
 
@@ -568,12 +583,14 @@ typedef struct rl_decision {
      */
     uint8_t flags;
     /**
-     * How many limits the rule has, 0 to 8; 0 for unlimited and deny.
+     * How many limits apply, 0 to 8: those of the rule, with match = all those of all
+     * the rules that apply, the most specific first. 0 for unlimited and deny.
      */
     uint8_t limit_count;
     /**
      * Which of them the fields below describe, counted from 0: the one that
-     * refuses longest, else the one with the least left.
+     * refuses longest, else the one with the least left; one in shadow mode only
+     * where there is no other.
      */
     uint8_t limit_index;
     /**
@@ -589,12 +606,14 @@ typedef struct rl_decision {
      */
     uint64_t limit;
     /**
-     * What is left of it after this request, in whole units.
+     * What is left of it after this request, in whole units; as it was before, if
+     * nothing was taken.
      */
     uint64_t remaining;
     /**
      * 0 when allowed. Else the milliseconds after which the same request passes if
-     * nobody else asks; one less would not do. RL_NEVER when it can never pass.
+     * nobody else asks; one less would not do. RL_NEVER when it can never pass. Of
+     * rl_charge, the milliseconds after which a cost of 1 passes.
      */
     uint64_t retry_after_ms;
     /**
@@ -607,7 +626,7 @@ typedef struct rl_decision {
     uint64_t window_ms;
     /**
      * The limit's name, always with a NUL at its end: what name= says in the rule,
-     * else "default", or "limit-1" to "limit-8" where the rule has several.
+     * else "default", or "limit-1" to "limit-8" where several apply.
      */
     char name[16];
 } rl_decision;
@@ -663,11 +682,13 @@ typedef struct rl_stats {
      */
     size_t size;
     /**
-     * Requests allowed.
+     * Requests allowed: those of checks of every kind, and of rl_acquire. Of an
+     * rl_check_all each request counts, all as allowed or all as refused. rl_peek and
+     * rl_charge are not counted.
      */
     uint64_t allowed;
     /**
-     * Requests refused.
+     * Requests refused, likewise.
      */
     uint64_t denied;
     /**
@@ -691,7 +712,8 @@ typedef struct rl_stats {
      */
     uint64_t evicted_live;
     /**
-     * Requests that found the table full under on-full = deny or allow.
+     * Requests that found no room for a counter or for an entry of a log: under
+     * on-full = deny or allow, and for logs that need more than all the room there is.
      */
     uint64_t refused_full;
     /**
@@ -730,13 +752,13 @@ typedef struct rl_service rl_service;
  * and belongs to the caller: rl_service_free.
  *
  * Returns
- *   RL_OK               the service is in *out
- *   RL_ERR_ARGUMENT     config or out is NULL
- *   RL_ERR_CONFIG       there is no default rule, or a setting does not fit the
- *                       rules; *error says which
- *   RL_ERR_MEMORY       the memory could not be had, or is too small to be of use
- *   RL_ERR_UNSUPPORTED  the rules ask for what this version cannot do yet
- *   RL_ERR_INTERNAL     a bug in the library
+ *   RL_OK            the service is in *out
+ *   RL_ERR_ARGUMENT  config or out is NULL
+ *   RL_ERR_CONFIG    there is no default rule, or with match = all a request could
+ *                    meet more than 8 limits; *error says which
+ *   RL_ERR_MEMORY    the memory could not be had
+ *   RL_ERR_IO        the system gives no random bytes, under which names are hashed
+ *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_service_new(const rl_config *config,
                          rl_service **out,
@@ -747,23 +769,28 @@ rl_status rl_service_new(const rl_config *config,
  * settings, on-full and match take effect; memory and clock are set once and for all by
  * rl_service_new, and those of the new configuration are ignored.
  *
- * Every check has either the old rules or the new ones, never a mixture. A counter goes
- * on where the algorithm, the window and the sharing (per=) of its limit stay the same,
- * and what it holds counts under the new limit at once; other counters start anew. The
- * configuration is copied: it may be changed or freed afterwards.
+ * Every check has either the old rules or the new ones, never a mixture; so has each
+ * request of a batch. A counter goes on where the algorithm, the window and the sharing
+ * (per=) of its limit stay the same, and what it holds counts under the new limit at
+ * once; other counters start anew. Limits of one rule that are alike in all three are
+ * told apart by their order. Another match makes the counters of rules for users, APIs
+ * and pairs start anew. The configuration is copied: it may be changed or freed
+ * afterwards.
+ *
+ * Half of the memory is for the logs of sliding windows if there was such a rule when
+ * the service was made, else a 64th; a reload does not change that. After the first
+ * reload, the first check of each thread may allocate once, and a check that is the last
+ * to use the old rules frees them.
  *
  * Any threads may call it at the same time, also while others check.
  *
  * Returns
- *   RL_OK               the next checks have the new rules
- *   RL_ERR_ARGUMENT     service or config is NULL
- *   RL_ERR_CONFIG       there is no default rule, or a setting does not fit the rules;
- *                       *error says which, and the old rules stay
- *   RL_ERR_MEMORY       the memory that the service has is not enough for the new rules,
- *                       and the old ones stay
- *   RL_ERR_UNSUPPORTED  the rules ask for what this version cannot do yet, and the old
- *                       ones stay
- *   RL_ERR_INTERNAL     a bug in the library
+ *   RL_OK            the next checks have the new rules
+ *   RL_ERR_ARGUMENT  service or config is NULL
+ *   RL_ERR_CONFIG    there is no default rule, or with match = all a request could
+ *                    meet more than 8 limits; *error says which, and the old rules
+ *                    stay
+ *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_reload(rl_service *service,
                     const rl_config *config,
@@ -771,9 +798,11 @@ rl_status rl_reload(rl_service *service,
 
 /**
  * Writes the rule that applies to a user and an API to buf, as the line of text that
- * makes it, with a NUL at its end. user and api are names as in rl_request.
+ * makes it, with a NUL at its end; with match = all a line for each rule that applies,
+ * the most specific first, with newlines between. user and api are names as in
+ * rl_request.
  *
- * size is the room in buf, in bytes, with the NUL. 256 is enough unless names are long
+ * size is the room in buf, in bytes, with the NUL. 1024 is enough unless names are long
  * or need quotes.
  *
  * Any threads may call it at the same time.
@@ -846,8 +875,10 @@ void rl_service_free(rl_service *service);
  * refusal takes nothing. user and api are C strings of up to 65,535 bytes; "" is a
  * name like any other.
  *
- * The call does not allocate, and makes no system call but to read the clock, once.
- * Any threads may call it at the same time.
+ * The call does not allocate. It reads the clock once, and once more whenever another
+ * thread changes a counter in between, and makes no other system call, unless a thread
+ * that is writing next to its counters has lost the processor: then it yields, and after
+ * some turns naps, until that is done. Any threads may call it at the same time.
  *
  * Returns
  *   RL_OK            the answer is in *out, be it yes or no
@@ -868,8 +899,8 @@ rl_status rl_check(rl_service *service,
  * length 0 for the empty name. cost is at least 1. A cost above what the limit ever
  * gives is refused with retry_after_ms == RL_NEVER.
  *
- * The call does not allocate, and makes no system call but to read the clock, once.
- * Any threads may call it at the same time.
+ * The call does not allocate, and reads the clock and waits as rl_check does. Any
+ * threads may call it at the same time.
  *
  * Returns
  *   RL_OK            the answer is in *out, be it yes or no
@@ -889,7 +920,8 @@ rl_status rl_check_bytes(rl_service *service,
 /**
  * Answers count requests as if they were made one after the other, all at one reading
  * of the clock: out[i] is the answer to requests[i]. Each is charged on its own; the
- * refusal of one does not touch the others. requests and out must not overlap.
+ * refusal of one does not touch the others. The clock is read again for a request whose
+ * counter somebody else has used since. requests and out must not overlap.
  *
  * All requests are looked at before the first is answered, so that a wrong one among
  * them leaves all uncharged. With count 0 nothing is done, and both pointers may be
@@ -918,7 +950,8 @@ rl_status rl_check_batch(rl_service *service,
  *
  * out[i] says what requests[i] met. If all may pass, allowed is true in every one. If
  * not, allowed is false in those that refuse and true in the others, so the answer to
- * the whole is yes when every one says yes. requests and out must not overlap.
+ * the whole is yes when every one says yes. In the statistics each request counts, all of
+ * them as allowed or all as refused. requests and out must not overlap.
  *
  * The call does not allocate. Any threads may call it at the same time.
  *
@@ -948,6 +981,7 @@ bool rl_allow(rl_service *service, const char *user);
 /**
  * What rl_check_bytes would answer now, with the same arguments. Nothing is taken and
  * nothing is counted in the statistics (but errors); remaining is what would be left.
+ * Whether there is room for a new counter shows only when one is made.
  *
  * The call does not allocate. Any threads may call it at the same time.
  *
@@ -965,15 +999,20 @@ rl_status rl_peek(rl_service *service,
                   rl_decision *out);
 
 /**
- * Waits until the request passes, and takes its cost. Where that would take longer than
- * timeout_ms, it says no at once rather than wait in vain: the answer is then a refusal
- * as rl_check_bytes would give it, and nothing is taken. The other arguments are those
- * of rl_check_bytes. With timeout_ms 0 it is rl_check_bytes; RL_NEVER sets no limit, and
+ * Waits until the request passes, and takes its cost. Where that is sure to take longer
+ * than timeout_ms, it says no at once rather than wait in vain, and takes nothing. The
+ * other arguments are those of rl_check_bytes. RL_NEVER as timeout_ms sets no limit, and
  * a cost that can never pass is refused at once all the same.
  *
+ * Those who wait for the same counter, that of the first limit that applies, are served
+ * in the order in which they came; with timeout_ms 0 it is rl_check_bytes, unless others
+ * wait there already. How long those in front will take is not known, so a place in the
+ * queue may end with the timeout. Other calls do not queue, and may take what was waited
+ * for; what rl_refund, rl_reset and rl_reload make possible sooner wakes nobody.
+ *
  * The time is that of the service's clock: a manual clock wakes the waiting when it is
- * set or advanced. Several that wait for one name are served in turn. A wait is
- * no busy one, and cannot be broken off: rl_service_free has to come after it.
+ * set or advanced. A wait is no busy one, and cannot be broken off: rl_service_free has
+ * to come after it. The call may allocate. It counts in the statistics as one request.
  *
  * Any threads may call it at the same time.
  *
@@ -997,16 +1036,20 @@ rl_status rl_acquire(rl_service *service,
 
 /**
  * Takes the cost whatever the answer, for a cost that is known only afterwards, such as
- * the bytes of a response. The answer is what rl_check_bytes would have said: allowed is
- * false when the charge went over a limit. The arguments are those of rl_check_bytes.
+ * the bytes of a response. allowed is what rl_check_bytes would have said: false when the
+ * charge went over a limit. The arguments are those of rl_check_bytes.
  *
- * What goes over is owed: a token bucket goes into debt by up to one window's worth,
- * a window counts up to what it can, and remaining is 0.
+ * What goes over is owed: a token bucket goes into debt by up to one window's worth, and
+ * a window's count goes over its limit. remaining is then 0, and retry_after_ms the time
+ * until a cost of 1 passes. A limit in shadow mode is charged too. Where the rule is
+ * unlimited or deny there is nothing to charge; with RL_FLAG_UNTRACKED and allowed false
+ * there was no room, and nothing was taken. A charge is not counted in the statistics.
  *
  * The call does not allocate. Any threads may call it at the same time.
  *
  * Returns
- *   RL_OK            the cost is taken; *out says whether it was over
+ *   RL_OK            the cost is taken, but for what is said above; *out says whether it
+ *                    was over
  *   RL_ERR_ARGUMENT  as rl_check_bytes; nothing is taken, and *out (if any) is a refusal
  *   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
  */
@@ -1019,9 +1062,10 @@ rl_status rl_charge(rl_service *service,
                     rl_decision *out);
 
 /**
- * Gives cost units back to every limit of the rule, for a request that was allowed and
- * then came to nothing. A limit is never more than full afterwards; of the log of a
- * sliding window, the newest entries go. The arguments are those of rl_check_bytes.
+ * Gives cost units back to every limit that applies, for a request that was allowed and
+ * then came to nothing. They come off what counts now, whoever took it: a limit is never
+ * more than full afterwards, and of the log of a sliding window the newest entries go.
+ * The arguments are those of rl_check_bytes. Not counted in the statistics (but errors).
  *
  * The call does not allocate. Any threads may call it at the same time.
  *

@@ -7,7 +7,7 @@
 //! integers and exact. A counter may hold any bits (another process may have
 //! written them): the answer is then wrong, but there is no panic and no overflow.
 //!
-//! A new algorithm is a file here and a line in [`algorithms!`].
+//! A new algorithm is a file here and a line in `algorithms!`.
 
 mod fixed_window;
 #[cfg(all(test, not(loom)))]

@@ -11,16 +11,20 @@ use super::status::rl_status;
 use crate::service::Service;
 
 /// Takes the cost whatever the answer, for a cost that is known only afterwards, such as
-/// the bytes of a response. The answer is what rl_check_bytes would have said: allowed is
-/// false when the charge went over a limit. The arguments are those of rl_check_bytes.
+/// the bytes of a response. allowed is what rl_check_bytes would have said: false when the
+/// charge went over a limit. The arguments are those of rl_check_bytes.
 ///
-/// What goes over is owed: a token bucket goes into debt by up to one window's worth,
-/// a window counts up to what it can, and remaining is 0.
+/// What goes over is owed: a token bucket goes into debt by up to one window's worth, and
+/// a window's count goes over its limit. remaining is then 0, and retry_after_ms the time
+/// until a cost of 1 passes. A limit in shadow mode is charged too. Where the rule is
+/// unlimited or deny there is nothing to charge; with RL_FLAG_UNTRACKED and allowed false
+/// there was no room, and nothing was taken. A charge is not counted in the statistics.
 ///
 /// The call does not allocate. Any threads may call it at the same time.
 ///
 /// Returns
-///   RL_OK            the cost is taken; *out says whether it was over
+///   RL_OK            the cost is taken, but for what is said above; *out says whether it
+///                    was over
 ///   RL_ERR_ARGUMENT  as rl_check_bytes; nothing is taken, and *out (if any) is a refusal
 ///   RL_ERR_INTERNAL  a bug in the library; *out is a refusal
 #[unsafe(no_mangle)]
@@ -38,9 +42,10 @@ pub unsafe extern "C" fn rl_charge(
     unsafe { answer(service, &request, out, Service::charge_into) }
 }
 
-/// Gives cost units back to every limit of the rule, for a request that was allowed and
-/// then came to nothing. A limit is never more than full afterwards; of the log of a
-/// sliding window, the newest entries go. The arguments are those of rl_check_bytes.
+/// Gives cost units back to every limit that applies, for a request that was allowed and
+/// then came to nothing. They come off what counts now, whoever took it: a limit is never
+/// more than full afterwards, and of the log of a sliding window the newest entries go.
+/// The arguments are those of rl_check_bytes. Not counted in the statistics (but errors).
 ///
 /// The call does not allocate. Any threads may call it at the same time.
 ///

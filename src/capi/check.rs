@@ -13,8 +13,10 @@ use crate::service::Service;
 /// refusal takes nothing. user and api are C strings of up to 65,535 bytes; "" is a
 /// name like any other.
 ///
-/// The call does not allocate, and makes no system call but to read the clock, once.
-/// Any threads may call it at the same time.
+/// The call does not allocate. It reads the clock once, and once more whenever another
+/// thread changes a counter in between, and makes no other system call, unless a thread
+/// that is writing next to its counters has lost the processor: then it yields, and after
+/// some turns naps, until that is done. Any threads may call it at the same time.
 ///
 /// Returns
 ///   RL_OK            the answer is in *out, be it yes or no
@@ -40,8 +42,8 @@ pub unsafe extern "C" fn rl_check(
 /// length 0 for the empty name. cost is at least 1. A cost above what the limit ever
 /// gives is refused with retry_after_ms == RL_NEVER.
 ///
-/// The call does not allocate, and makes no system call but to read the clock, once.
-/// Any threads may call it at the same time.
+/// The call does not allocate, and reads the clock and waits as rl_check does. Any
+/// threads may call it at the same time.
 ///
 /// Returns
 ///   RL_OK            the answer is in *out, be it yes or no
@@ -66,7 +68,8 @@ pub unsafe extern "C" fn rl_check_bytes(
 
 /// Answers count requests as if they were made one after the other, all at one reading
 /// of the clock: out[i] is the answer to requests[i]. Each is charged on its own; the
-/// refusal of one does not touch the others. requests and out must not overlap.
+/// refusal of one does not touch the others. The clock is read again for a request whose
+/// counter somebody else has used since. requests and out must not overlap.
 ///
 /// All requests are looked at before the first is answered, so that a wrong one among
 /// them leaves all uncharged. With count 0 nothing is done, and both pointers may be
@@ -107,7 +110,8 @@ pub unsafe extern "C" fn rl_check_batch(
 ///
 /// out[i] says what requests[i] met. If all may pass, allowed is true in every one. If
 /// not, allowed is false in those that refuse and true in the others, so the answer to
-/// the whole is yes when every one says yes. requests and out must not overlap.
+/// the whole is yes when every one says yes. In the statistics each request counts, all of
+/// them as allowed or all as refused. requests and out must not overlap.
 ///
 /// The call does not allocate. Any threads may call it at the same time.
 ///
@@ -150,6 +154,7 @@ pub unsafe extern "C" fn rl_allow(service: *mut rl_service, user: *const c_char)
 
 /// What rl_check_bytes would answer now, with the same arguments. Nothing is taken and
 /// nothing is counted in the statistics (but errors); remaining is what would be left.
+/// Whether there is room for a new counter shows only when one is made.
 ///
 /// The call does not allocate. Any threads may call it at the same time.
 ///
@@ -172,15 +177,20 @@ pub unsafe extern "C" fn rl_peek(
     unsafe { answer(service, &request, out, Service::peek_into) }
 }
 
-/// Waits until the request passes, and takes its cost. Where that would take longer than
-/// timeout_ms, it says no at once rather than wait in vain: the answer is then a refusal
-/// as rl_check_bytes would give it, and nothing is taken. The other arguments are those
-/// of rl_check_bytes. With timeout_ms 0 it is rl_check_bytes; RL_NEVER sets no limit, and
+/// Waits until the request passes, and takes its cost. Where that is sure to take longer
+/// than timeout_ms, it says no at once rather than wait in vain, and takes nothing. The
+/// other arguments are those of rl_check_bytes. RL_NEVER as timeout_ms sets no limit, and
 /// a cost that can never pass is refused at once all the same.
 ///
+/// Those who wait for the same counter, that of the first limit that applies, are served
+/// in the order in which they came; with timeout_ms 0 it is rl_check_bytes, unless others
+/// wait there already. How long those in front will take is not known, so a place in the
+/// queue may end with the timeout. Other calls do not queue, and may take what was waited
+/// for; what rl_refund, rl_reset and rl_reload make possible sooner wakes nobody.
+///
 /// The time is that of the service's clock: a manual clock wakes the waiting when it is
-/// set or advanced. Several that wait for one name are served in turn. A wait is
-/// no busy one, and cannot be broken off: rl_service_free has to come after it.
+/// set or advanced. A wait is no busy one, and cannot be broken off: rl_service_free has
+/// to come after it. The call may allocate. It counts in the statistics as one request.
 ///
 /// Any threads may call it at the same time.
 ///

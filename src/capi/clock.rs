@@ -25,10 +25,11 @@ pub const RL_NS_PER_S: u64 = 1_000_000_000u64;
 /// years) counts as 2^63 - 1.
 pub struct rl_clock(pub(super) Clock);
 
-/// A function that says what time it is, in nanoseconds. It is called once for
-/// every check, on the thread that checks, and so at the same time on several. It
-/// must not call back into the service that asks, must not throw a C++ exception
-/// and must not leave by longjmp. The time may stand still or go back.
+/// A function that says what time it is, in nanoseconds. It is called once for a
+/// check, and once more whenever another thread changes a counter in between; on the
+/// thread that checks, and so at the same time on several. It must not call back into
+/// the service that asks, must not throw a C++ exception and must not leave by longjmp.
+/// The time may stand still or go back.
 pub type rl_clock_fn = Option<unsafe extern "C" fn(context: *mut c_void) -> u64>;
 
 /// Makes a clock that shows now_ns until it is set or advanced.

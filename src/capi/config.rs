@@ -43,11 +43,11 @@ pub unsafe extern "C" fn rl_config_new(out: *mut *mut rl_config) -> rl_status {
 /// are taken, or, when one is wrong, none.
 ///
 /// Returns
-///   RL_OK               the lines have been added
-///   RL_ERR_ARGUMENT     config is NULL, or text is NULL and len is not 0
-///   RL_ERR_CONFIG       a line is wrong; *error says which, and why
-///   RL_ERR_UNSUPPORTED  a line asks for what this version cannot do yet
-///   RL_ERR_INTERNAL     a bug in the library
+///   RL_OK            the lines have been added
+///   RL_ERR_ARGUMENT  config is NULL, or text is NULL and len is not 0
+///   RL_ERR_CONFIG    a line is wrong, or asks for what this version cannot do yet;
+///                    *error says which, and why
+///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_config_parse(
     config: *mut rl_config,
@@ -67,12 +67,12 @@ pub unsafe extern "C" fn rl_config_parse(
 /// Adds the text of a file, as rl_config_parse does. path is a C string.
 ///
 /// Returns
-///   RL_OK               the lines have been added
-///   RL_ERR_ARGUMENT     config or path is NULL
-///   RL_ERR_IO           the file could not be read; *error says why
-///   RL_ERR_CONFIG       a line is wrong; *error says which, and why
-///   RL_ERR_UNSUPPORTED  a line asks for what this version cannot do yet
-///   RL_ERR_INTERNAL     a bug in the library
+///   RL_OK            the lines have been added
+///   RL_ERR_ARGUMENT  config or path is NULL
+///   RL_ERR_IO        the file could not be read; *error says why
+///   RL_ERR_CONFIG    a line is wrong, or asks for what this version cannot do yet;
+///                    *error says which, and why
+///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_config_load(
     config: *mut rl_config,
@@ -92,11 +92,11 @@ pub unsafe extern "C" fn rl_config_load(
 /// is the line "user.vip-1 = token-bucket,8,10". Both are C strings.
 ///
 /// Returns
-///   RL_OK               the entry has been added
-///   RL_ERR_ARGUMENT     config, name or value is NULL
-///   RL_ERR_CONFIG       the entry is wrong or there already; *error says why
-///   RL_ERR_UNSUPPORTED  the entry asks for what this version cannot do yet
-///   RL_ERR_INTERNAL     a bug in the library
+///   RL_OK            the entry has been added
+///   RL_ERR_ARGUMENT  config, name or value is NULL
+///   RL_ERR_CONFIG    the entry is wrong, or there already, or asks for what this
+///                    version cannot do yet; *error says why
+///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_config_set(
     config: *mut rl_config,
@@ -118,16 +118,16 @@ pub unsafe extern "C" fn rl_config_set(
 ///
 /// A NULL pointer means any user or any API, whatever its length; both NULL make
 /// the default rule. Another pointer with length 0 is the empty name. A name has up
-/// to 65,535 bytes; with RL_NUL as its length it ends at its first NUL. rule is a C
-/// string, such as "token-bucket,8,10".
+/// to 65,535 bytes; with RL_NUL as its length it ends at its first NUL. A * in it is a
+/// byte like any other: prefixes are for text. rule is a C string, such as
+/// "token-bucket,8,10".
 ///
 /// Returns
-///   RL_OK               the rule has been added
-///   RL_ERR_ARGUMENT     config or rule is NULL, or a name is too long
-///   RL_ERR_CONFIG       the rule is wrong, or there is one for these names;
-///                       *error says why
-///   RL_ERR_UNSUPPORTED  the rule asks for what this version cannot do yet
-///   RL_ERR_INTERNAL     a bug in the library
+///   RL_OK            the rule has been added
+///   RL_ERR_ARGUMENT  config or rule is NULL, or a name is too long
+///   RL_ERR_CONFIG    the rule is wrong, or there is one for these names; *error says
+///                    why
+///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_config_set_rule(
     config: *mut rl_config,

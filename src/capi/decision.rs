@@ -13,10 +13,11 @@ pub const RL_NEVER: u64 = u64::MAX;
 /// In rl_decision.flags: a limit in shadow mode would have refused the request;
 /// denied_by says which.
 pub const RL_FLAG_SHADOW: u8 = 1;
-/// In rl_decision.flags: the table was full of live counters, so that the setting
-/// on-full decided and nothing was counted.
+/// In rl_decision.flags: there was no room for a counter or for an entry of a log, so
+/// that the request was refused, or allowed without being counted there; the setting
+/// on-full says which.
 pub const RL_FLAG_UNTRACKED: u8 = 2;
-/// In rl_decision.flags: the rule says unlimited.
+/// In rl_decision.flags: the rule says unlimited. limit and remaining are UINT64_MAX.
 pub const RL_FLAG_UNLIMITED: u8 = 4;
 
 const _: () = assert!(RL_NEVER == NEVER);
@@ -35,10 +36,12 @@ pub struct rl_decision {
     pub allowed: bool,
     /// Bits RL_FLAG_; later versions may set others.
     pub flags: u8,
-    /// How many limits the rule has, 0 to 8; 0 for unlimited and deny.
+    /// How many limits apply, 0 to 8: those of the rule, with match = all those of all
+    /// the rules that apply, the most specific first. 0 for unlimited and deny.
     pub limit_count: u8,
     /// Which of them the fields below describe, counted from 0: the one that
-    /// refuses longest, else the one with the least left.
+    /// refuses longest, else the one with the least left; one in shadow mode only
+    /// where there is no other.
     pub limit_index: u8,
     /// Bit i is set when limit i refuses; of a limit in shadow mode, when it would.
     pub denied_by: u8,
@@ -46,17 +49,19 @@ pub struct rl_decision {
     pub reserved: [u8; 3],
     /// The limit's quota, or its burst where it has one.
     pub limit: u64,
-    /// What is left of it after this request, in whole units.
+    /// What is left of it after this request, in whole units; as it was before, if
+    /// nothing was taken.
     pub remaining: u64,
     /// 0 when allowed. Else the milliseconds after which the same request passes if
-    /// nobody else asks; one less would not do. RL_NEVER when it can never pass.
+    /// nobody else asks; one less would not do. RL_NEVER when it can never pass. Of
+    /// rl_charge, the milliseconds after which a cost of 1 passes.
     pub retry_after_ms: u64,
     /// Milliseconds until the counter is as if never used.
     pub reset_after_ms: u64,
     /// Length of the limit's window in milliseconds.
     pub window_ms: u64,
     /// The limit's name, always with a NUL at its end: what name= says in the rule,
-    /// else "default", or "limit-1" to "limit-8" where the rule has several.
+    /// else "default", or "limit-1" to "limit-8" where several apply.
     pub name: [c_char; 16],
 }
 

@@ -23,13 +23,13 @@ pub struct rl_service(pub(super) Service);
 /// and belongs to the caller: rl_service_free.
 ///
 /// Returns
-///   RL_OK               the service is in *out
-///   RL_ERR_ARGUMENT     config or out is NULL
-///   RL_ERR_CONFIG       there is no default rule, or a setting does not fit the
-///                       rules; *error says which
-///   RL_ERR_MEMORY       the memory could not be had, or is too small to be of use
-///   RL_ERR_UNSUPPORTED  the rules ask for what this version cannot do yet
-///   RL_ERR_INTERNAL     a bug in the library
+///   RL_OK            the service is in *out
+///   RL_ERR_ARGUMENT  config or out is NULL
+///   RL_ERR_CONFIG    there is no default rule, or with match = all a request could
+///                    meet more than 8 limits; *error says which
+///   RL_ERR_MEMORY    the memory could not be had
+///   RL_ERR_IO        the system gives no random bytes, under which names are hashed
+///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_service_new(
     config: *const rl_config,
@@ -49,23 +49,28 @@ pub unsafe extern "C" fn rl_service_new(
 /// settings, on-full and match take effect; memory and clock are set once and for all by
 /// rl_service_new, and those of the new configuration are ignored.
 ///
-/// Every check has either the old rules or the new ones, never a mixture. A counter goes
-/// on where the algorithm, the window and the sharing (per=) of its limit stay the same,
-/// and what it holds counts under the new limit at once; other counters start anew. The
-/// configuration is copied: it may be changed or freed afterwards.
+/// Every check has either the old rules or the new ones, never a mixture; so has each
+/// request of a batch. A counter goes on where the algorithm, the window and the sharing
+/// (per=) of its limit stay the same, and what it holds counts under the new limit at
+/// once; other counters start anew. Limits of one rule that are alike in all three are
+/// told apart by their order. Another match makes the counters of rules for users, APIs
+/// and pairs start anew. The configuration is copied: it may be changed or freed
+/// afterwards.
+///
+/// Half of the memory is for the logs of sliding windows if there was such a rule when
+/// the service was made, else a 64th; a reload does not change that. After the first
+/// reload, the first check of each thread may allocate once, and a check that is the last
+/// to use the old rules frees them.
 ///
 /// Any threads may call it at the same time, also while others check.
 ///
 /// Returns
-///   RL_OK               the next checks have the new rules
-///   RL_ERR_ARGUMENT     service or config is NULL
-///   RL_ERR_CONFIG       there is no default rule, or a setting does not fit the rules;
-///                       *error says which, and the old rules stay
-///   RL_ERR_MEMORY       the memory that the service has is not enough for the new rules,
-///                       and the old ones stay
-///   RL_ERR_UNSUPPORTED  the rules ask for what this version cannot do yet, and the old
-///                       ones stay
-///   RL_ERR_INTERNAL     a bug in the library
+///   RL_OK            the next checks have the new rules
+///   RL_ERR_ARGUMENT  service or config is NULL
+///   RL_ERR_CONFIG    there is no default rule, or with match = all a request could
+///                    meet more than 8 limits; *error says which, and the old rules
+///                    stay
+///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_reload(
     service: *mut rl_service,
@@ -82,9 +87,11 @@ pub unsafe extern "C" fn rl_reload(
 }
 
 /// Writes the rule that applies to a user and an API to buf, as the line of text that
-/// makes it, with a NUL at its end. user and api are names as in rl_request.
+/// makes it, with a NUL at its end; with match = all a line for each rule that applies,
+/// the most specific first, with newlines between. user and api are names as in
+/// rl_request.
 ///
-/// size is the room in buf, in bytes, with the NUL. 256 is enough unless names are long
+/// size is the room in buf, in bytes, with the NUL. 1024 is enough unless names are long
 /// or need quotes.
 ///
 /// Any threads may call it at the same time.

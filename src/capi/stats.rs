@@ -14,9 +14,11 @@ pub struct rl_stats {
     /// sizeof(rl_stats), set by the caller. The call makes it the number of bytes that
     /// it has filled, which is less when the library is older than the header.
     pub size: usize,
-    /// Requests allowed.
+    /// Requests allowed: those of checks of every kind, and of rl_acquire. Of an
+    /// rl_check_all each request counts, all as allowed or all as refused. rl_peek and
+    /// rl_charge are not counted.
     pub allowed: u64,
-    /// Requests refused.
+    /// Requests refused, likewise.
     pub denied: u64,
     /// Calls that ended in an error.
     pub errors: u64,
@@ -28,7 +30,8 @@ pub struct rl_stats {
     pub evicted_idle: u64,
     /// Counters forgotten while they still counted. If this rises, raise memory.
     pub evicted_live: u64,
-    /// Requests that found the table full under on-full = deny or allow.
+    /// Requests that found no room for a counter or for an entry of a log: under
+    /// on-full = deny or allow, and for logs that need more than all the room there is.
     pub refused_full: u64,
     /// Locks taken over from a process that died. 0 in this version.
     pub recovered_locks: u64,

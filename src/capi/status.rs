@@ -15,19 +15,19 @@ pub const RL_OK: rl_status = 0;
 /// An argument is NULL where it must not be, a length or a number is out of its
 /// range, or a cost is 0. Nothing has been changed or charged.
 pub const RL_ERR_ARGUMENT: rl_status = -1;
-/// The text of a rule or of a setting is wrong; rl_error says where, what was
-/// found there and what would be right.
+/// The text of a rule or of a setting is wrong, or rules do not go together; rl_error
+/// says where, what was found there and what would be right.
 pub const RL_ERR_CONFIG: rl_status = -2;
 /// Memory could not be had, or the buffer handed in is too small.
 pub const RL_ERR_MEMORY: rl_status = -3;
-/// A file could not be opened or read.
+/// A file could not be opened or read, or the system gave no random bytes.
 pub const RL_ERR_IO: rl_status = -4;
 /// Shared memory has another layout or another owner, or is damaged. No function
 /// of this version returns it.
 pub const RL_ERR_ZONE: rl_status = -5;
 /// The remote store did not answer in time. No function of this version returns it.
 pub const RL_ERR_STORE: rl_status = -6;
-/// This build, or this kind of clock, cannot do that.
+/// This kind of clock cannot do that.
 pub const RL_ERR_UNSUPPORTED: rl_status = -7;
 /// A bug in the library, caught before it could do harm. Please report it.
 pub const RL_ERR_INTERNAL: rl_status = -8;

@@ -41,7 +41,7 @@ const SHOWN_PATH: usize = 120;
 /// What a check does when the table is full of live counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFull {
-    /// Forgets the counter that is nearest to new.
+    /// Forgets the counter that has given the least of its quota.
     #[default]
     Evict,
     /// Refuses the request.

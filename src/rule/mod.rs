@@ -1,5 +1,5 @@
 //! What a rule says, as data. The reader makes these from text
-//! ([`crate::config`]), the book finds the one that applies ([`book`]).
+//! ([`crate::config`]), the book finds the one that applies (`book`).
 
 pub(crate) mod book;
 mod prefix;

@@ -1,7 +1,7 @@
-//! The service: one check is names, then rule, then counter, then answer.
+//! The service: one check is names, then rules, then counters, then answer.
 //!
-//! Rules live here, counters in the [table](crate::table). Nothing here locks,
-//! allocates or keeps state of its own.
+//! Rules live here, counters in the table (`table`). A check neither locks nor
+//! keeps state here; only who waits for a turn does, in the queues of `acquire`.
 
 mod acquire;
 mod attempt;
@@ -55,8 +55,9 @@ pub struct Service {
 impl Service {
     /// A service with the rules, the settings and the clock of `config`.
     ///
-    /// Fails with [`ErrorKind::Config`] where there is no default rule and with
-    /// [`ErrorKind::Memory`] where the memory cannot be had.
+    /// Fails with [`ErrorKind::Config`] where [`Config::validate`] does, with
+    /// [`ErrorKind::Memory`] where the memory cannot be had and with
+    /// [`ErrorKind::Io`] where the system gives no random bytes.
     pub fn new(config: &Config) -> Result<Service, Error> {
         let hasher = Hasher::new(secret()?);
         let rules = Rules::new(config, &hasher)?;
@@ -74,7 +75,7 @@ impl Service {
     /// that begins from now on. Counters of limits whose algorithm, window and
     /// sharing stay the same go on under the new limit.
     ///
-    /// Fails with [`ErrorKind::Config`] where there is no default rule; then nothing
+    /// Fails with [`ErrorKind::Config`] where [`Config::validate`] does; then nothing
     /// changes.
     pub fn reload(&self, config: &Config) -> Result<(), Error> {
         self.rules.replace(Rules::new(config, &self.hasher)?);

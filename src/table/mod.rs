@@ -4,8 +4,8 @@
 //! A counter may stand in either of two buckets; each is found from the other and
 //! the fingerprint (partial-key cuckoo hashing: Fan, Andersen and Kaminsky, "MemC3",
 //! 2013). A new one goes to the emptier. Where both are full of live counters, one
-//! of the ten moves to its other bucket if that has room; else the one that is
-//! nearest to new is forgotten.
+//! of the ten moves to its other bucket if that has room; else the one that has
+//! given the least of its quota is forgotten.
 //!
 //! The table knows nothing of rules. Its caller finds a counter, decides what it
 //! becomes and stores that, or starts over if somebody was faster.

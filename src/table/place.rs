@@ -1,8 +1,8 @@
 //! Room for what is new: which slot a new counter gets and who has to go for it,
 //! and where a chunk for a log comes from.
 //!
-//! What is as good as new goes first, then the counter nearest to that. Other
-//! buckets than the counter's own are tried, never waited for.
+//! What is as good as new goes first, then the counter that has given the least of
+//! its quota. Other buckets than the counter's own are tried, never waited for.
 
 use super::bucket::{Seen, Slot, Weight};
 use super::log::Handle;
@@ -107,7 +107,7 @@ impl Table {
         Some(())
     }
 
-    /// The slot of the counter that is nearest to new, if counters may be forgotten.
+    /// The slot of the counter that is worth least, if counters may be forgotten.
     fn forget_one<'t>(
         &self,
         held: &HeldBuckets<'t>,
@@ -124,8 +124,8 @@ impl Table {
         Some(nearest)
     }
 
-    /// A chunk for a log, if need be that of a log that is as good as new, or
-    /// nearest to it of those that come up.
+    /// A chunk for a log, if need be that of a log that is as good as new, or worth
+    /// least of those that come up.
     pub(super) fn take_chunk(&self, terms: Terms) -> Result<u32, Full> {
         for _ in 0..ROUNDS {
             if let Some(chunk) = self.pool().take() {
@@ -170,7 +170,7 @@ impl Table {
         Ok(())
     }
 
-    /// The log nearest to new in the bucket that the next chunk in turn belongs to.
+    /// The log worth least in the bucket that the next chunk in turn belongs to.
     fn probe_log(&self, terms: Terms) -> Option<(Seen<'_>, Slot<'_>)> {
         let seen = self.bucket(self.pool().next_owner()?).try_look()?;
         let logs = seen.slots().filter(|slot| slot.keeps_log());
