@@ -635,11 +635,11 @@ typedef struct rl_decision {
  * Writes a decision to buf as fields of an HTTP response, with CRLF after each and a NUL
  * at the end. No name of a user or an API is in them; the name is that of the limit.
  *
- *     RL_HEADERS_DRAFT                             RL_HEADERS_LEGACY
- *     RateLimit-Policy: "default";q=100;w=60       X-RateLimit-Limit: 100
- *     RateLimit: "default";r=0;t=2                 X-RateLimit-Remaining: 0
- *     Retry-After: 2                               X-RateLimit-Reset: 60
- *                                                  Retry-After: 2
+ *   RL_HEADERS_DRAFT                             RL_HEADERS_LEGACY
+ *   RateLimit-Policy: "default";q=100;w=60       X-RateLimit-Limit: 100
+ *   RateLimit: "default";r=0;t=2                 X-RateLimit-Remaining: 0
+ *   Retry-After: 2                               X-RateLimit-Reset: 60
+ *                                                Retry-After: 2
  *
  * q is limit and w is window_ms; r is remaining. t is retry_after_ms of a refusal that is
  * worth another try, else reset_after_ms; X-RateLimit-Reset is always reset_after_ms.
@@ -772,7 +772,8 @@ rl_status rl_service_new(const rl_config *config,
  * Every check has either the old rules or the new ones, never a mixture; so has each
  * request of a batch. A counter goes on where the algorithm, the window and the sharing
  * (per=) of its limit stay the same, and what it holds counts under the new limit at
- * once; other counters start anew. Limits of one rule that are alike in all three are
+ * once: a count stays that count, and a token bucket is full again when it would have
+ * been, so that an empty one stays empty. Other counters start anew. Limits of one rule that are alike in all three are
  * told apart by their order. Another match makes the counters of rules for users, APIs
  * and pairs start anew. The configuration is copied: it may be changed or freed
  * afterwards.
@@ -876,9 +877,10 @@ void rl_service_free(rl_service *service);
  * name like any other.
  *
  * The call does not allocate. It reads the clock once, and once more whenever another
- * thread changes a counter in between, and makes no other system call, unless a thread
- * that is writing next to its counters has lost the processor: then it yields, and after
- * some turns naps, until that is done. Any threads may call it at the same time.
+ * thread changes a counter in between. It makes no other system call, unless a thread
+ * that is writing to the same small part of the table has lost the processor, or others
+ * are faster time and again: then it yields, and after some turns naps for up to 1 ms at
+ * a time. Any threads may call it at the same time.
  *
  * Returns
  *   RL_OK            the answer is in *out, be it yes or no

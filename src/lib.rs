@@ -2,8 +2,9 @@
 //! come, in memory that is bounded beforehand.
 //!
 //! Rules are text. A [`Service`](service::Service) is made of them, and is asked
-//! before each request whether it may go on. Every pair of a user and an API has a
-//! counter of its own, and one service serves any number of threads.
+//! before each request whether it may go on. A rule has one limit or several, which
+//! decide as one; each pair of a user and an API has counters of its own, but where a
+//! limit says that they are shared. One service serves any number of threads.
 //!
 //! ```
 //! use rl::clock::Clock;
@@ -34,6 +35,13 @@
 //!
 //! // A refusal is an answer; an error is a request that makes no sense.
 //! assert!(service.check(Request { cost: 0, ..orders }).is_err());
+//!
+//! // New rules take effect at once, and what was counted still counts: the bucket is
+//! // empty, but fills faster.
+//! let mut config = Config::new();
+//! config.parse(b"default = token-bucket,50,10 + fixed-window,1000,60,per=all")?;
+//! service.reload(&config)?;
+//! assert_eq!(service.check(orders)?.retry_after_ms, 200);
 //! # Ok(())
 //! # }
 //! ```
@@ -46,7 +54,7 @@
 //! | [`rule`] | what a rule says, as data, and the ranges of its numbers |
 //! | [`algorithm`] | the four ways to count |
 //! | [`clock`] | where the time comes from: the system, a test's hand, a function |
-//! | [`service`] | checks, decisions, statistics |
+//! | [`service`] | checks, charges, waiting for a turn, reload; decisions, as header fields too; statistics |
 //! | [`error`] | why a call failed, where, and what would be right |
 //!
 //! Behind these are the table of counters (`table`), the hashing of names (`hash`)
@@ -59,10 +67,13 @@
 //!
 //! # What it costs
 //!
-//! Checks, batches and peeks that are answered allocate nothing and start no
-//! thread. A check waits for another only while that one is writing to the same
-//! bucket of five counters. Memory is what the setting `memory` says, 32 MiB where
-//! it says nothing; when it is full, the setting `on-full` decides.
+//! No call starts a thread. Checks of every kind, peeks, charges, refunds and resets
+//! allocate nothing when they are answered, but for the first of a thread after a
+//! reload, which may allocate once. A check waits for another only while that one is
+//! writing to the same bucket of five counters, or a little when others were faster
+//! there; [`acquire`](service::Service::acquire) waits as it is asked to. The counters
+//! take the memory that the setting `memory` says, 32 MiB where it says nothing; when
+//! it is full, the setting `on-full` decides.
 
 pub mod algorithm;
 mod capi;

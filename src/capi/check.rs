@@ -14,9 +14,10 @@ use crate::service::Service;
 /// name like any other.
 ///
 /// The call does not allocate. It reads the clock once, and once more whenever another
-/// thread changes a counter in between, and makes no other system call, unless a thread
-/// that is writing next to its counters has lost the processor: then it yields, and after
-/// some turns naps, until that is done. Any threads may call it at the same time.
+/// thread changes a counter in between. It makes no other system call, unless a thread
+/// that is writing to the same small part of the table has lost the processor, or others
+/// are faster time and again: then it yields, and after some turns naps for up to 1 ms at
+/// a time. Any threads may call it at the same time.
 ///
 /// Returns
 ///   RL_OK            the answer is in *out, be it yes or no

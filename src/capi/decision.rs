@@ -122,11 +122,11 @@ pub const RL_HEADERS_LEGACY: u32 = 1;
 /// Writes a decision to buf as fields of an HTTP response, with CRLF after each and a NUL
 /// at the end. No name of a user or an API is in them; the name is that of the limit.
 ///
-///     RL_HEADERS_DRAFT                             RL_HEADERS_LEGACY
-///     RateLimit-Policy: "default";q=100;w=60       X-RateLimit-Limit: 100
-///     RateLimit: "default";r=0;t=2                 X-RateLimit-Remaining: 0
-///     Retry-After: 2                               X-RateLimit-Reset: 60
-///                                                  Retry-After: 2
+///   RL_HEADERS_DRAFT                             RL_HEADERS_LEGACY
+///   RateLimit-Policy: "default";q=100;w=60       X-RateLimit-Limit: 100
+///   RateLimit: "default";r=0;t=2                 X-RateLimit-Remaining: 0
+///   Retry-After: 2                               X-RateLimit-Reset: 60
+///                                                Retry-After: 2
 ///
 /// q is limit and w is window_ms; r is remaining. t is retry_after_ms of a refusal that is
 /// worth another try, else reset_after_ms; X-RateLimit-Reset is always reset_after_ms.

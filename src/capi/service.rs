@@ -52,7 +52,8 @@ pub unsafe extern "C" fn rl_service_new(
 /// Every check has either the old rules or the new ones, never a mixture; so has each
 /// request of a batch. A counter goes on where the algorithm, the window and the sharing
 /// (per=) of its limit stay the same, and what it holds counts under the new limit at
-/// once; other counters start anew. Limits of one rule that are alike in all three are
+/// once: a count stays that count, and a token bucket is full again when it would have
+/// been. Other counters start anew. Limits of one rule that are alike in all three are
 /// told apart by their order. Another match makes the counters of rules for users, APIs
 /// and pairs start anew. The configuration is copied: it may be changed or freed
 /// afterwards.
