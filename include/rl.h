@@ -773,7 +773,7 @@ rl_status rl_service_new(const rl_config *config,
  * request of a batch. A counter goes on where the algorithm, the window and the sharing
  * (per=) of its limit stay the same, and what it holds counts under the new limit at
  * once: a count stays that count, and a token bucket is full again when it would have
- * been, so that an empty one stays empty. Other counters start anew. Limits of one rule that are alike in all three are
+ * been. Other counters start anew. Limits of one rule that are alike in all three are
  * told apart by their order. Another match makes the counters of rules for users, APIs
  * and pairs start anew. The configuration is copied: it may be changed or freed
  * afterwards.
@@ -1007,10 +1007,10 @@ rl_status rl_peek(rl_service *service,
  * a cost that can never pass is refused at once all the same.
  *
  * Those who wait for the same counter, that of the first limit that applies, are served
- * in the order in which they came; with timeout_ms 0 it is rl_check_bytes, unless others
- * wait there already. How long those in front will take is not known, so a place in the
- * queue may end with the timeout. Other calls do not queue, and may take what was waited
- * for; what rl_refund, rl_reset and rl_reload make possible sooner wakes nobody.
+ * in the order in which they came. How long those in front will take is not known, so a
+ * place in the queue may end with the timeout. With timeout_ms 0 the answer is there at
+ * once. Other calls do not queue, and may take what was waited for; what rl_refund,
+ * rl_reset and rl_reload make possible sooner wakes nobody.
  *
  * The time is that of the service's clock: a manual clock wakes the waiting when it is
  * set or advanced. A wait is no busy one, and cannot be broken off: rl_service_free has
