@@ -52,7 +52,11 @@ impl Service {
         }
         let timeout_ns = timeout_ms.saturating_mul(1_000_000);
         let deadline = self.clock.now_ns().saturating_add(timeout_ns);
-        self.wait(request, deadline, out);
+        if timeout_ms == 0 {
+            self.decide(request, Time::Now, Mode::Take, out);
+        } else {
+            self.wait(request, deadline, out);
+        }
         let event = if out.allowed {
             Event::Allowed
         } else {
@@ -75,7 +79,7 @@ impl Service {
         let place = self.queues.join(key);
         while !place.is_first() {
             self.decide(request, Time::Now, Mode::Look, out);
-            if self.misses(out, deadline) {
+            if self.misses(out, deadline) || self.clock.now_ns() >= deadline {
                 // What was only looked at has not been given.
                 out.allowed = false;
                 out.retry_after_ms = out.retry_after_ms.max(1);
