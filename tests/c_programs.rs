@@ -93,6 +93,32 @@ fn threads() {
 }
 
 #[test]
+fn joint_threads() {
+    passes(&mut c_test("joint_threads"));
+}
+
+#[test]
+fn together() {
+    passes(&mut c_test("together"));
+}
+
+#[test]
+fn charges() {
+    passes(&mut c_test("charges"));
+}
+
+#[test]
+fn reload() {
+    passes(&mut c_test("reload"));
+}
+
+/// Other tests run at the same time: the whole may take twice as long as the rate asks.
+#[test]
+fn acquire() {
+    passes(c_test("acquire").arg("100"));
+}
+
+#[test]
 fn batch() {
     passes(&mut c_test("batch"));
 }
@@ -148,6 +174,31 @@ mod valgrind {
     #[test]
     fn threads() {
         passes_with("threads", &["10"]);
+    }
+
+    #[test]
+    fn joint_threads() {
+        passes_with("joint_threads", &["10"]);
+    }
+
+    #[test]
+    fn together() {
+        passes_with("together", &[]);
+    }
+
+    #[test]
+    fn charges() {
+        passes_with("charges", &[]);
+    }
+
+    #[test]
+    fn reload() {
+        passes_with("reload", &["100"]);
+    }
+
+    #[test]
+    fn acquire() {
+        passes_with("acquire", &["5000"]);
     }
 
     #[test]
