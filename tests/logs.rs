@@ -56,6 +56,25 @@ fn a_drained_log_outlives_a_flood_of_fresh_ones() {
     assert!(stats.evicted_live > 19_000, "{stats:?}");
 }
 
+/// With one limit or with several: a log whose own chunks have room needs no other.
+#[test]
+fn an_empty_pool_is_nothing_to_a_log_that_has_room() {
+    let one = "memory = 16k\non-full = deny\ndefault = sliding-window,20,100";
+    for text in [one.to_owned(), format!("{one} + fixed-window,1000,100")] {
+        let desk = Desk::new(&text);
+        let fits = |user| desk.fresh(user).flags & flag::UNTRACKED == 0;
+        let full = (0..10_000).find(|&user| !fits(user)).unwrap();
+        assert!(full >= CHUNKS / 2, "{full}");
+        for entry in 1..RUNS {
+            desk.wait_ms(1);
+            let seen = desk.fresh(0);
+            assert!(seen.allowed, "entry {entry}: {seen:?}");
+        }
+        desk.wait_ms(1);
+        assert_eq!(desk.fresh(0).flags, flag::UNTRACKED);
+    }
+}
+
 /// One key fills the pool; what it cannot keep is refused, and says when to come back.
 #[test]
 fn a_log_that_needs_more_than_the_pool_is_refused() {

@@ -188,11 +188,11 @@ impl<'b> Claimed<'b> {
         self.written = true;
         let word = fingerprint | u64::from(weight.0) << 1;
         slot.fingerprint.store(word, Ordering::Relaxed);
-        // The instant first: a change that stops half-way leaves a counter that
-        // is idle later, not sooner.
+        // The instant first, which the second store's Release makes sure of: a change
+        // that stops half-way leaves a counter that is idle later, not sooner.
         let [idle_at, data] = slot.counter;
         idle_at.store(state.idle_at, Ordering::Relaxed);
-        data.store(state.data, Ordering::Relaxed);
+        data.store(state.data, Ordering::Release);
     }
 
     /// Frees a slot.

@@ -203,6 +203,18 @@ impl<'t> Pool<'t> {
         }
     }
 
+    /// Whether an edit of a log needs no further chunk.
+    pub fn has_room(self, log: Handle, edit: Edit) -> bool {
+        match edit {
+            Edit::Restart(_) => self.chunk(log.first).is_some(),
+            Edit::Slide { add, .. } => {
+                let last = self.chunk(log.last);
+                add.count == 0 || last.is_some_and(|last| last.has_room(add))
+            }
+            Edit::Truncate { .. } | Edit::Clear => true,
+        }
+    }
+
     /// Changes the log of a counter in bucket `owner`, which must be claimed. Where
     /// no chunk can be had for the new run, what had expired is gone all the same.
     pub fn edit(
@@ -404,6 +416,14 @@ impl Chunk {
         self.set_link(owner, 0);
         self.set_span(0, 0);
         self.push(run);
+    }
+
+    /// Whether a run can be added.
+    fn has_room(&self, run: Run) -> bool {
+        let (begin, end) = self.span();
+        let last = || self.runs.get(end.checked_sub(1)?);
+        let merges = |word: &AtomicU64| unpack(word.load(Ordering::Relaxed)).tick == run.tick;
+        end < RUNS || begin < end && last().is_some_and(merges)
     }
 
     /// Adds a run, merged with the last if it has the same tick, whose count then

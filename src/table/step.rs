@@ -40,8 +40,8 @@ struct Room<'t> {
 
 impl Table {
     /// Makes up to [`MAX_CHANGES`] counters, each of another key, what was decided
-    /// at `now`. Where there is no room for one of them nothing changes, and it is
-    /// said for which.
+    /// at `now`. Where there is no room for one of them none of them changes, and it
+    /// is said for which.
     #[inline(never)]
     pub fn store_all(&self, changes: &[Change<'_>], terms: Terms) -> Result<(), NotStored> {
         // Filled where they stand: these are large, and a move would copy all of them.
@@ -74,10 +74,15 @@ impl Table {
         terms: Terms,
         own: &impl Fn(u64) -> bool,
     ) -> Result<Room<'t>, Full> {
-        let chunk = if change.may_grow() {
-            Handle::single(self.take_chunk(terms)?)
-        } else {
-            Handle::default()
+        let log = match change.found.place {
+            Place::Here(_, slot) => slot.log(),
+            Place::Nowhere(_) => Handle::default(),
+        };
+        let chunk = match change.edit {
+            Some(edit) if !self.pool().has_room(log, edit) => {
+                Handle::single(self.take_chunk(terms)?)
+            }
+            _ => Handle::default(),
         };
         let (bucket, slot, is_new) = match change.found.place {
             Place::Here(home, slot) => (home.number, slot, false),
@@ -122,18 +127,6 @@ impl Table {
         let (fingerprint, weight) = (change.key.fingerprint, change.weight);
         claimed(held, bucket).for_each(|held| held.claimed.write(slot, fingerprint, weight, state));
         self.pool().give_back(chunk);
-    }
-}
-
-impl Change<'_> {
-    /// Whether a log may need another chunk.
-    fn may_grow(&self) -> bool {
-        match (self.edit, self.found.place) {
-            (Some(Edit::Restart(_)), Place::Here(_, slot)) => slot.log() == Handle::default(),
-            (Some(Edit::Restart(_)), Place::Nowhere(_)) => true,
-            (Some(Edit::Slide { add, .. }), _) => add.count > 0,
-            (Some(Edit::Truncate { .. } | Edit::Clear) | None, _) => false,
-        }
     }
 }
 
