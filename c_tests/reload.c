@@ -267,8 +267,8 @@ static void reload_in_a_loop(struct reloads *job, rl_config *a, rl_config *b, rl
         if (i == job->reloads / 4) {
             job->kib_early = resident_kib();
         }
-        if (i % 100 == 10) {
-            sched_yield(); /* with few processors, or nobody might come to the second rules */
+        if (i % 50 == i / 50 % 2) {
+            sched_yield(); /* by turns under either rules, or few processors might miss one */
         }
     }
     job->kib_late = resident_kib();
@@ -313,6 +313,7 @@ static void reloads_under_eight_threads(unsigned reloads) {
     CHECK_UINT(job.errors, 0);
     CHECK_UINT(job.mixed, 0);
     CHECK_UINT(job.of_a + job.of_b, job.checks);
+    CHECK(job.of_a > 0 && job.of_b > 0);
     CHECK_AT_MOST(job.kib_late, job.kib_early + 1024);
     for (unsigned key = 0; key < KEYS; key++) {
         char user[16];
