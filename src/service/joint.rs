@@ -196,6 +196,9 @@ impl<'a> Joint<'a> {
                 part.verdict.changes && !part.untracked && (allowed || !part.verdict.allowed)
             }
         };
+        // What several requests met, they met at one instant. One that is refused need
+        // not wait for the traffic on counters that would have let it pass.
+        let whole = mode == Mode::Look || self.denied.len() > 1;
         let mut changes: ArrayVec<Change<'_>, MAX_CHANGES> = ArrayVec::new();
         let mut indices: ArrayVec<usize, MAX_CHANGES> = ArrayVec::new();
         // Of those that meet in one counter the last that is charged has the cost of all.
@@ -205,7 +208,7 @@ impl<'a> Joint<'a> {
                 of.key == part.key && stores(of) && rank(other, of) > rank(index, part)
             };
             if !stores(part) {
-                if mode == Mode::Look || part.refuses() {
+                if whole || part.refuses() {
                     self.table.keep(part.found)?;
                 }
             } else if !self.parts.iter().enumerate().any(same) {
