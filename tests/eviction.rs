@@ -13,12 +13,7 @@ mod desk;
 use desk::Desk;
 use rl::service::flag;
 
-/// A million; fewer where the build is slow.
-const FLOOD: u64 = if cfg!(debug_assertions) {
-    200_000
-} else {
-    1_000_000
-};
+const FLOOD: u64 = 1_000_000;
 
 const ALGORITHMS: [&str; 4] = [
     "token-bucket",
