@@ -391,6 +391,19 @@ static void all_limits_are_charged_and_refunded(void) {
     rl_service_free(service);
 }
 
+/* One limit is over, another has nothing left and opens later. */
+static void the_hint_after_a_charge_is_that_of_all_limits(void) {
+    rl_service *service = service_at(120000, "default = fixed-window,5,10 + fixed-window,7,60");
+    rl_decision got = charge(service, "u", "/a", 7);
+    CHECK_NO(got, 0, 60000);
+    CHECK_INT(got.denied_by, 1);
+    set_ms(120000 + 59999);
+    CHECK_INT(check(service, "u", "/a", 1).allowed, 0);
+    set_ms(120000 + 60000);
+    CHECK_INT(check(service, "u", "/a", 1).allowed, 1);
+    rl_service_free(service);
+}
+
 static void rules_without_limits(void) {
     rl_service *service = service_at(0, "match = all\ndefault = unlimited\nuser.bad = deny\n"
                                         "user.bad api./a = fixed-window,5,60\n");
@@ -419,6 +432,7 @@ int main(void) {
     charge_and_refund_are_inverse();
     a_reset_forgets_what_is_the_pairs_own();
     all_limits_are_charged_and_refunded();
+    the_hint_after_a_charge_is_that_of_all_limits();
     rules_without_limits();
     rl_clock_free(manual);
     return test_end();

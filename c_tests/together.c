@@ -492,6 +492,7 @@ static void requests_are_charged_all_or_none(void) {
         CHECK_NO(out[0], 2, 2000);
         CHECK_NO(out[1], 1, 60000);
         CHECK_YES(out[2], 2);
+        CHECK_UINT(out[2].reset_after_ms, 30000);
         CHECK_INT(out[0].denied_by, 1);
         CHECK_INT(out[2].denied_by, 0);
     }
@@ -500,6 +501,13 @@ static void requests_are_charged_all_or_none(void) {
     CHECK_UINT(left(service, "k-1", "key"), 2);
     CHECK_UINT(fixture_stats(service).allowed, 6);
     CHECK_UINT(fixture_stats(service).denied, 9);
+
+    /* What is not charged stays as new as it was. */
+    const rl_request fresh[] = {request("new", "account", 3), request("10.0.0.9", "address", 11)};
+    check_all(service, fresh, 2, out);
+    CHECK_YES(out[0], 5);
+    CHECK_UINT(out[0].reset_after_ms, 0);
+    CHECK_NO(out[1], 10, RL_NEVER);
 
     /* A wrong one among them leaves all uncharged. */
     rl_request wrong[] = {three[2], three[2], request("x", "y", 0)};

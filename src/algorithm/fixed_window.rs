@@ -96,7 +96,7 @@ impl Decide for FixedWindow {
         edit: &mut Option<Edit>,
     ) -> Verdict {
         let verdict = self.decide(state, now, cost, log, edit);
-        if verdict.allowed {
+        if verdict.remaining > 0 && verdict.allowed {
             return verdict;
         }
         let (window, _) = self.read(state, now);

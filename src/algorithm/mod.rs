@@ -70,8 +70,8 @@ pub(crate) trait Decide {
         edit: &mut Option<Edit>,
     ) -> Verdict;
 
-    /// Takes the cost whatever the answer, which says whether it fitted; where it
-    /// did not, `retry_ns` is how long until a cost of 1 fits again.
+    /// Takes the cost whatever the answer, which says whether it fitted; `retry_ns`
+    /// is how long until a cost of 1 fits after that.
     fn charge<L: Runs>(
         &self,
         state: State,

@@ -200,7 +200,7 @@ impl Decide for SlidingWindowCounter {
         edit: &mut Option<Edit>,
     ) -> Verdict {
         let verdict = self.decide(state, now, cost, log, edit);
-        if verdict.allowed {
+        if verdict.remaining > 0 && verdict.allowed {
             return verdict;
         }
         let (counts, _) = self.read(state, now);

@@ -228,13 +228,13 @@ impl Decide for SlidingWindow {
         let live = self.read(state, now, &log);
         let verdict = self.takes(now, live, cost, edit);
         let count = live.count.saturating_add(cost);
-        if count <= self.limit {
+        if count < self.limit {
             return verdict;
         }
         let charged = Live { count, ..live };
         let retry_ns = self.wait(state, now, log, &charged, 1);
         Verdict {
-            allowed: false,
+            allowed: count <= self.limit,
             retry_ns,
             ..verdict
         }

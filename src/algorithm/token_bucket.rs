@@ -197,7 +197,7 @@ impl Decide for TokenBucket {
         edit: &mut Option<Edit>,
     ) -> Verdict {
         let verdict = self.decide(state, now, cost, log, edit);
-        if verdict.allowed {
+        if verdict.remaining > 0 && verdict.allowed {
             return verdict;
         }
         let (full_at, _) = self.read(state, now);
@@ -220,7 +220,11 @@ impl Decide for TokenBucket {
             changes: true,
             next: State {
                 idle_at,
-                data: data | OVERDRAWN,
+                data: if verdict.allowed {
+                    data
+                } else {
+                    data | OVERDRAWN
+                },
             },
             ..verdict
         }

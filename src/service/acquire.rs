@@ -119,6 +119,13 @@ impl Service {
 }
 
 impl Queues {
+    /// Has those who are first look again, since something was given back.
+    pub fn wake(&self) {
+        let queues = self.0.lock();
+        let first = queues.values().filter_map(VecDeque::front);
+        first.for_each(Thread::unpark);
+    }
+
     fn is_empty(&self, key: Key) -> bool {
         !self.0.lock().contains_key(&key)
     }

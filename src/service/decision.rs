@@ -104,11 +104,10 @@ impl Decision {
             ),
         ];
         let refused = parts().any(Part::refuses);
-        let retry_ns = if refused {
-            part.verdict.retry_ns
-        } else {
-            full.unwrap_or(0)
-        };
+        // After a charge also a limit that is not over it may have nothing left.
+        let waits = parts().filter(|part| !part.limit.shadow && !part.untracked);
+        let longest = waits.map(|part| part.verdict.retry_ns).max();
+        let retry_ns = if refused { longest } else { full };
         Decision {
             allowed: !refused && full.is_none(),
             flags: flags
@@ -118,8 +117,8 @@ impl Decision {
             limit_index: index as u8,
             denied_by: bits.fold(0, |all, (index, _)| all | 1 << index),
             remaining: part.remaining(taken),
-            retry_after_ms: whole_ms(retry_ns),
-            reset_after_ms: whole_ms(part.verdict.reset_ns),
+            retry_after_ms: whole_ms(retry_ns.unwrap_or(0)),
+            reset_after_ms: whole_ms(part.reset_ns(taken, joint.now)),
             name: part.limit.name.unwrap_or(match parts().count() {
                 1 => DEFAULT_NAME,
                 _ => numbered(index),

@@ -74,6 +74,8 @@ pub(super) struct Joint<'a> {
     pub denied: ArrayVec<bool, MAX_REQUESTS>,
     /// The request for which there was no room, and how long to wait for some.
     pub full: Option<(usize, u64)>,
+    /// When it was decided.
+    pub now: u64,
 }
 
 impl<'a> Joint<'a> {
@@ -87,6 +89,7 @@ impl<'a> Joint<'a> {
             parts: ArrayVec::new(),
             denied: ArrayVec::new(),
             full: None,
+            now: 0,
         }
     }
 
@@ -124,6 +127,7 @@ impl<'a> Joint<'a> {
         let mut backoff = Backoff::new();
         loop {
             let now = self.read(time);
+            self.now = now;
             (0..self.parts.len()).for_each(|index| self.evaluate(index, now, mode));
             let stepped_back = |part: &Part<'_>| part.verdict.stepped_back;
             if matches!(time, Time::At(_)) && self.parts.iter().any(stepped_back) {
@@ -283,6 +287,14 @@ impl<'a> Part<'a> {
             next,
             weight: Weight::new(self.limit.capacity, self.verdict.remaining),
             edit: self.edit,
+        }
+    }
+
+    /// How long until the counter is as good as new, if the costs are taken or not.
+    pub fn reset_ns(&self, taken: bool, now: u64) -> u64 {
+        match taken || self.verdict.stepped_back {
+            true => self.verdict.reset_ns,
+            false => self.found.state.idle_at.saturating_sub(now),
         }
     }
 

@@ -79,6 +79,7 @@ impl Service {
     /// changes.
     pub fn reload(&self, config: &Config) -> Result<(), Error> {
         self.rules.replace(Rules::new(config, &self.hasher)?);
+        self.queues.wake();
         Ok(())
     }
 
@@ -191,6 +192,7 @@ impl Service {
         let mut joint = self.joint(&rules);
         joint.meet(&[self.meet(&rules, request)]);
         joint.refund();
+        self.queues.wake();
         Ok(())
     }
 
@@ -202,6 +204,7 @@ impl Service {
         let mut joint = self.joint(&rules);
         joint.meet(&[self.meet(&rules, request)]);
         joint.reset();
+        self.queues.wake();
         Ok(())
     }
 
