@@ -9,28 +9,9 @@
 
 use super::Full;
 use super::bucket::Seen;
+use super::chunk::Chunk;
 use crate::algorithm::{Edit, Run, Runs};
 use crate::sync::{AtomicU64, Ordering, fence};
-
-/// Words in a chunk.
-pub(crate) const CHUNK_WORDS: usize = 16;
-
-/// Runs in a chunk.
-pub(crate) const RUNS: usize = 13;
-
-/// A piece of a log.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Chunk {
-    /// The owner's bucket in the high half, the next chunk's number in the low.
-    link: AtomicU64,
-    /// Which runs are in use: the first in the low half, the end in the high.
-    span: AtomicU64,
-    /// The sum of the whole log's counts; kept in its first chunk only.
-    total: AtomicU64,
-    /// Tick in the high half, count in the low.
-    runs: [AtomicU64; RUNS],
-}
 
 /// The part of the pool that is there once.
 #[repr(C)]
@@ -74,7 +55,7 @@ pub(crate) struct Log<'t> {
 impl Runs for Log<'_> {
     fn total(&self) -> u64 {
         let first = self.pool.chunk(self.handle.first);
-        first.map_or(0, |first| first.total.load(Ordering::Relaxed))
+        first.map_or(0, Chunk::total)
     }
 
     fn runs(&self) -> impl Iterator<Item = Run> {
@@ -252,7 +233,7 @@ impl<'t> Pool<'t> {
     /// Drops all but the oldest `runs`, the last of which then has the count `last`.
     fn truncate(self, log: Handle, mut runs: usize, last: u32, total: u64) -> Handle {
         if let Some(first) = self.chunk(log.first) {
-            first.total.store(total, Ordering::Relaxed);
+            first.set_total(total);
         }
         let mut number = log.first;
         for _ in 0..self.chunks.len() {
@@ -267,10 +248,7 @@ impl<'t> Pool<'t> {
             }
             let end = (begin + runs).min(end);
             chunk.set_span(begin, end);
-            if let Some(word) = end.checked_sub(1).and_then(|index| chunk.runs.get(index)) {
-                let tick = unpack(word.load(Ordering::Relaxed)).tick;
-                word.store(pack(Run { tick, count: last }), Ordering::Relaxed);
-            }
+            chunk.set_last_count(last);
             if number != log.last {
                 self.give_back(Handle {
                     first: chunk.next(),
@@ -307,7 +285,7 @@ impl<'t> Pool<'t> {
         };
         if let Some(chunk) = self.chunk(number) {
             chunk.begin(owner, run);
-            chunk.total.store(u64::from(run.count), Ordering::Relaxed);
+            chunk.set_total(u64::from(run.count));
         }
         Ok(Handle::single(number))
     }
@@ -317,7 +295,7 @@ impl<'t> Pool<'t> {
         let Some(mut chunk) = self.chunk(log.first) else {
             return log;
         };
-        let total = chunk.total.load(Ordering::Relaxed).saturating_sub(count);
+        let total = chunk.total().saturating_sub(count);
         for _ in 0..self.chunks.len() {
             let (begin, end) = chunk.span();
             let held = end.saturating_sub(begin);
@@ -333,7 +311,7 @@ impl<'t> Pool<'t> {
             self.give_back(emptied);
             (chunk, runs) = (next, runs - held);
         }
-        chunk.total.store(total, Ordering::Relaxed);
+        chunk.set_total(total);
         log
     }
 
@@ -360,9 +338,9 @@ impl<'t> Pool<'t> {
                 run.count
             }
         };
-        let total = first.total.load(Ordering::Relaxed);
+        let total = first.total();
         let total = total.saturating_add(u64::from(added));
-        first.total.store(total, Ordering::Relaxed);
+        first.set_total(total);
         Ok(Handle {
             last: last_number,
             ..log
@@ -371,88 +349,6 @@ impl<'t> Pool<'t> {
 
     fn chunk(self, number: u32) -> Option<&'t Chunk> {
         self.chunks.get((number as usize).checked_sub(1)?)
-    }
-}
-
-impl Chunk {
-    fn next(&self) -> u32 {
-        self.link.load(Ordering::Relaxed) as u32
-    }
-
-    fn owner(&self) -> u32 {
-        (self.link.load(Ordering::Relaxed) >> 32) as u32
-    }
-
-    fn set_next(&self, next: u32) {
-        self.set_link(self.owner(), next);
-    }
-
-    fn set_link(&self, owner: u32, next: u32) {
-        let link = u64::from(owner) << 32 | u64::from(next);
-        self.link.store(link, Ordering::Relaxed);
-    }
-
-    fn span(&self) -> (usize, usize) {
-        let span = self.span.load(Ordering::Relaxed);
-        let end = ((span >> 32) as usize).min(RUNS);
-        ((span as u32 as usize).min(end), end)
-    }
-
-    fn set_span(&self, begin: usize, end: usize) {
-        let span = (end as u64) << 32 | begin as u64;
-        self.span.store(span, Ordering::Relaxed);
-    }
-
-    fn used(&self) -> impl Iterator<Item = Run> {
-        let (begin, end) = self.span();
-        let words = self.runs.get(begin..end).unwrap_or(&[]);
-        words
-            .iter()
-            .map(|word| unpack(word.load(Ordering::Relaxed)))
-    }
-
-    /// Starts over with one run and no next chunk.
-    fn begin(&self, owner: u32, run: Run) {
-        self.set_link(owner, 0);
-        self.set_span(0, 0);
-        self.push(run);
-    }
-
-    /// Whether a run can be added.
-    fn has_room(&self, run: Run) -> bool {
-        let (begin, end) = self.span();
-        let last = || self.runs.get(end.checked_sub(1)?);
-        let merges = |word: &AtomicU64| unpack(word.load(Ordering::Relaxed)).tick == run.tick;
-        end < RUNS || begin < end && last().is_some_and(merges)
-    }
-
-    /// Adds a run, merged with the last if it has the same tick, whose count then
-    /// may saturate. Says how much was added, and nothing where there is no room.
-    fn push(&self, run: Run) -> Option<u32> {
-        let (begin, end) = self.span();
-        if let Some(word) = (begin < end).then(|| self.runs.get(end - 1)).flatten() {
-            let last = unpack(word.load(Ordering::Relaxed));
-            if last.tick == run.tick {
-                let count = last.count.saturating_add(run.count);
-                word.store(pack(Run { count, ..run }), Ordering::Relaxed);
-                return Some(count - last.count);
-            }
-        }
-        let word = self.runs.get(end)?;
-        word.store(pack(run), Ordering::Relaxed);
-        self.set_span(begin, end + 1);
-        Some(run.count)
-    }
-
-    #[cfg(loom)]
-    pub fn new() -> Chunk {
-        let zero = || AtomicU64::new(0);
-        Chunk {
-            link: zero(),
-            span: zero(),
-            total: zero(),
-            runs: std::array::from_fn(|_| zero()),
-        }
     }
 }
 
@@ -491,16 +387,5 @@ impl Handle {
 
     pub fn data(self) -> u64 {
         u64::from(self.first) << 32 | u64::from(self.last)
-    }
-}
-
-fn pack(run: Run) -> u64 {
-    u64::from(run.tick) << 32 | u64::from(run.count)
-}
-
-fn unpack(word: u64) -> Run {
-    Run {
-        tick: (word >> 32) as u32,
-        count: word as u32,
     }
 }

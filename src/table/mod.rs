@@ -11,6 +11,7 @@
 //! becomes and stores that, or starts over if somebody was faster.
 
 mod bucket;
+mod chunk;
 #[cfg(all(test, not(loom)))]
 mod garbage;
 mod log;
@@ -242,7 +243,7 @@ impl Table {
 
     /// How many entries the logs have room for.
     pub fn log_capacity(&self) -> u64 {
-        (self.region.layout().chunks * log::RUNS) as u64
+        (self.region.layout().chunks * chunk::RUNS) as u64
     }
 
     /// How many bytes the counters may take.

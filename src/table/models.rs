@@ -261,7 +261,7 @@ fn loom_nobody_is_refused_by_a_counter_that_is_half_written() {
 /// A pool with a note of who holds each chunk.
 struct Chunks {
     head: PoolHead,
-    chunks: Vec<log::Chunk>,
+    chunks: Vec<chunk::Chunk>,
     held: Vec<AtomicU64>,
 }
 
@@ -270,7 +270,7 @@ impl Chunks {
     fn free(count: usize) -> Chunks {
         let chunks = Chunks {
             head: PoolHead::new(),
-            chunks: (0..count).map(|_| log::Chunk::new()).collect(),
+            chunks: (0..count).map(|_| chunk::Chunk::new()).collect(),
             held: (0..count).map(|_| AtomicU64::new(0)).collect(),
         };
         let taken: Vec<_> = (0..count).map(|_| chunks.take().unwrap()).collect();

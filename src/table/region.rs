@@ -7,7 +7,8 @@
 #![allow(unsafe_code)]
 
 use super::bucket::Bucket;
-use super::log::{CHUNK_WORDS, Chunk, PoolHead};
+use super::chunk::{CHUNK_WORDS, Chunk};
+use super::log::PoolHead;
 use super::stats::Stripes;
 use crate::error::Error;
 
