@@ -1009,8 +1009,8 @@ rl_status rl_peek(rl_service *service,
  * Those who wait for the same counter, that of the first limit that applies, are served
  * in the order in which they came. How long those in front will take is not known, so a
  * place in the queue may end with the timeout. With timeout_ms 0 the answer is there at
- * once. Other calls do not queue, and may take what was waited for; what rl_refund,
- * rl_reset and rl_reload make possible sooner wakes nobody.
+ * once. Other calls do not queue, and may take what was waited for. After rl_refund,
+ * rl_reset and rl_reload the first in each queue looks again.
  *
  * The time is that of the service's clock: a manual clock wakes the waiting when it is
  * set or advanced. A wait is no busy one, and cannot be broken off: rl_service_free has
