@@ -300,6 +300,29 @@ static void a_manual_clock_wakes_the_sleepers(void) {
     rl_service_free(service);
 }
 
+/* The clock stands still: what was given back, or allowed by new rules, is enough. */
+static void what_is_given_back_wakes_the_first(void) {
+    rl_service *service = service_at_zero("default = token-bucket,2,10");
+    struct waiter waiters[3];
+    unsigned turns = 0;
+    check(service, "u", "/a", 2);
+    for (int i = 0; i < 3; i++) {
+        begin(&waiters[i], service, "u", 1, RL_NEVER, &turns);
+    }
+    sleep_ms(50);
+    CHECK_UINT(__atomic_load_n(&turns, __ATOMIC_ACQUIRE), 0);
+    refund(service, "u", "/a", 1);
+    CHECK_YES(answer_of(&waiters[0]), 0);
+    CHECK(!is_answered(&waiters[1]));
+    reset(service, "u", "/a");
+    CHECK_YES(answer_of(&waiters[1]), 1);
+    CHECK_YES(answer_of(&waiters[2]), 0);
+    begin(&waiters[0], service, "u", 1, RL_NEVER, &turns);
+    reload(service, "default = unlimited");
+    CHECK(answer_of(&waiters[0]).allowed);
+    rl_service_free(service);
+}
+
 static void first_come_first_served(void) {
     enum { WAITERS = 6 };
     rl_service *service = service_at_zero("default = token-bucket,5,5");
@@ -386,6 +409,7 @@ static void *test_all(void *argument) {
     nothing_to_wait_for();
     a_callback_clock_wakes_nobody();
     a_manual_clock_wakes_the_sleepers();
+    what_is_given_back_wakes_the_first();
     first_come_first_served();
     who_does_not_wait_any_longer_leaves_the_queue();
     the_next_in_the_queue_takes_the_place_of_one_that_left();
