@@ -53,8 +53,6 @@ $(BUILD):
 $(BUILD)/%: examples/%.c $(wildcard examples/*.h) include/rl.h $(LIBS)
 	@$(C99) -o $@ $< -L$(BUILD) -lrl '-Wl,-rpath,$$ORIGIN'
 
-$(BUILD)/weblog: examples/topk.h
-
 demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limits of a web server's log
 	@$(BUILD)/walkthrough examples/walkthrough.conf
 	@echo
