@@ -14,7 +14,6 @@ use super::joint::Mode;
 use super::{Decision, NEVER, Request, Service};
 use crate::error::{Error, ErrorKind};
 use crate::hash::Key;
-use crate::table::Event;
 
 /// The queues of those who wait, by counter.
 #[derive(Debug, Default)]
@@ -57,12 +56,7 @@ impl Service {
         } else {
             self.wait(request, deadline, out);
         }
-        let event = if out.allowed {
-            Event::Allowed
-        } else {
-            Event::Denied
-        };
-        self.table.stripes().add(event, 1);
+        self.count(out.allowed, 1);
         Ok(())
     }
 

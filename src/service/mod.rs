@@ -139,12 +139,7 @@ impl Service {
         let met = requests.map(|request| self.meet(&rules, request));
         let met: ArrayVec<Met<'_>, MAX_REQUESTS> = met.collect();
         let allowed = self.decide_jointly(&rules, &met, Time::Now, Mode::Take, out);
-        let event = if allowed {
-            Event::Allowed
-        } else {
-            Event::Denied
-        };
-        self.table.stripes().add(event, count as u64);
+        self.count(allowed, count as u64);
         Ok(())
     }
 
@@ -231,12 +226,18 @@ impl Service {
     #[inline(always)]
     fn take(&self, request: Request<'_>, time: Time, out: &mut Decision) {
         self.decide(request, time, Mode::Take, out);
-        let event = if out.allowed {
+        self.count(out.allowed, 1);
+    }
+
+    /// Counts requests that were answered.
+    #[inline(always)]
+    fn count(&self, allowed: bool, requests: u64) {
+        let event = if allowed {
             Event::Allowed
         } else {
             Event::Denied
         };
-        self.table.stripes().add(event, 1);
+        self.table.stripes().add(event, requests);
     }
 
     #[inline(always)]
