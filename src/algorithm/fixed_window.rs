@@ -3,7 +3,7 @@
 //!
 //! `idle_at` is the end of the window, `data` the count.
 
-use super::{Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Ask, Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A fixed window's limit.
@@ -51,14 +51,8 @@ impl FixedWindow {
 
 impl Decide for FixedWindow {
     #[inline(always)]
-    fn decide<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        _log: impl Fn() -> L,
-        _edit: &mut Option<Edit>,
-    ) -> Verdict {
+    fn decide<L: Runs>(&self, ask: Ask, _log: impl Fn() -> L, _edit: &mut Option<Edit>) -> Verdict {
+        let Ask { state, now, cost } = ask;
         let (window, stepped_back) = self.read(state, now);
         let left = self.limit.saturating_sub(window.data);
         let wait = window.idle_at - now;
@@ -87,15 +81,9 @@ impl Decide for FixedWindow {
         }
     }
 
-    fn charge<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        log: impl Fn() -> L,
-        edit: &mut Option<Edit>,
-    ) -> Verdict {
-        let verdict = self.decide(state, now, cost, log, edit);
+    fn charge<L: Runs>(&self, ask: Ask, log: impl Fn() -> L, edit: &mut Option<Edit>) -> Verdict {
+        let Ask { state, now, cost } = ask;
+        let verdict = self.decide(ask, log, edit);
         if verdict.remaining > 0 && verdict.allowed {
             return verdict;
         }
@@ -116,12 +104,11 @@ impl Decide for FixedWindow {
 
     fn refund<L: Runs>(
         &self,
-        state: State,
-        now: u64,
-        cost: u64,
+        ask: Ask,
         _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
     ) -> (State, u64) {
+        let Ask { state, now, cost } = ask;
         let (window, _) = self.read(state, now);
         let data = window.data.saturating_sub(cost);
         let next = if data == 0 {

@@ -5,7 +5,9 @@
 
 use proptest::prelude::*;
 
-use super::{Algorithm, Counter, Decide, Edit, NEVER, Run, Runs, SKEW_NS, State, Verdict, Visitor};
+use super::{
+    Algorithm, Ask, Counter, Decide, Edit, NEVER, Run, Runs, SKEW_NS, State, Verdict, Visitor,
+};
 use crate::clock::MAX_NS;
 use crate::rule::{Limit, MAX_LIMIT, MAX_WINDOW_NS, Sharing};
 
@@ -28,11 +30,9 @@ impl Runs for Junk {
 }
 
 /// A question to whatever algorithm.
-struct Ask {
+struct Question {
     call: Call,
-    state: State,
-    now: u64,
-    cost: u64,
+    ask: Ask,
     log: Junk,
 }
 
@@ -43,23 +43,17 @@ enum Call {
     Refund,
 }
 
-impl Visitor for Ask {
+impl Visitor for Question {
     type Output = (Verdict, Option<Edit>);
 
     fn visit(self, algorithm: &impl Decide) -> (Verdict, Option<Edit>) {
-        let Ask {
-            call,
-            state,
-            now,
-            cost,
-            ..
-        } = self;
+        let Question { call, ask, .. } = self;
         let (log, mut edit) = (|| self.log.clone(), None);
         let verdict = match call {
-            Call::Decide => algorithm.decide(state, now, cost, log, &mut edit),
-            Call::Charge => algorithm.charge(state, now, cost, log, &mut edit),
+            Call::Decide => algorithm.decide(ask, log, &mut edit),
+            Call::Charge => algorithm.charge(ask, log, &mut edit),
             Call::Refund => {
-                let (next, remaining) = algorithm.refund(state, now, cost, log, &mut edit);
+                let (next, remaining) = algorithm.refund(ask, log, &mut edit);
                 Verdict {
                     next,
                     remaining,
@@ -160,7 +154,7 @@ proptest! {
     ) {
         let counter = Counter::new(&limit);
         let log_of = || log.clone();
-        let ask = |call, state, cost| counter.visit(Ask { call, state, now, cost, log: log_of() });
+        let ask = |call, state, cost| counter.visit(Question { call, ask: Ask { state, now, cost }, log: log_of() });
         let (verdict, edit) = ask(Call::Decide, state, cost);
 
         prop_assert!(verdict.remaining <= limit.capacity());
@@ -187,7 +181,7 @@ proptest! {
     ) {
         let counter = Counter::new(&limit);
         let log_of = || log.clone();
-        let ask = |call, state, cost| counter.visit(Ask { call, state, now, cost, log: log_of() });
+        let ask = |call, state, cost| counter.visit(Question { call, ask: Ask { state, now, cost }, log: log_of() });
         let (decided, _) = ask(Call::Decide, state, cost);
         let (charged, edit) = ask(Call::Charge, state, cost);
         prop_assert!(charged.changes && edit.is_some() == limit.algorithm.keeps_log());

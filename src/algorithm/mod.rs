@@ -57,37 +57,30 @@ pub(crate) struct Verdict {
     pub next: State,
 }
 
-/// A limit made ready to count by one algorithm.
+/// What an algorithm is asked: about a counter in `state`, at `now`, for a `cost` of at
+/// least 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ask {
+    pub state: State,
+    pub now: u64,
+    pub cost: u64,
+}
+
+/// A limit made ready to count by one algorithm. A counter that keeps a `log` leaves in
+/// `edit` how that changes.
 pub(crate) trait Decide {
-    /// The answer to a `cost` (at least 1) at `now` from a counter in `state`. One
-    /// that keeps a `log` leaves in `edit` how that changes.
-    fn decide<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        log: impl Fn() -> L,
-        edit: &mut Option<Edit>,
-    ) -> Verdict;
+    /// The answer.
+    fn decide<L: Runs>(&self, ask: Ask, log: impl Fn() -> L, edit: &mut Option<Edit>) -> Verdict;
 
     /// Takes the cost whatever the answer, which says whether it fitted; `retry_ns`
     /// is how long until a cost of 1 fits after that.
-    fn charge<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        log: impl Fn() -> L,
-        edit: &mut Option<Edit>,
-    ) -> Verdict;
+    fn charge<L: Runs>(&self, ask: Ask, log: impl Fn() -> L, edit: &mut Option<Edit>) -> Verdict;
 
     /// Gives a cost back: what the counter becomes, which is never more than full,
     /// and what is left then, in whole units.
     fn refund<L: Runs>(
         &self,
-        state: State,
-        now: u64,
-        cost: u64,
+        ask: Ask,
         log: impl Fn() -> L,
         edit: &mut Option<Edit>,
     ) -> (State, u64);
@@ -153,40 +146,34 @@ macro_rules! algorithms {
         impl Decide for Counter {
             fn decide<L: Runs>(
                 &self,
-                state: State,
-                now: u64,
-                cost: u64,
+                ask: Ask,
                 log: impl Fn() -> L,
                 edit: &mut Option<Edit>,
             ) -> Verdict {
                 match self {
-                    $(Counter::$Name(counter) => counter.decide(state, now, cost, log, edit),)*
+                    $(Counter::$Name(counter) => counter.decide(ask, log, edit),)*
                 }
             }
 
             fn charge<L: Runs>(
                 &self,
-                state: State,
-                now: u64,
-                cost: u64,
+                ask: Ask,
                 log: impl Fn() -> L,
                 edit: &mut Option<Edit>,
             ) -> Verdict {
                 match self {
-                    $(Counter::$Name(counter) => counter.charge(state, now, cost, log, edit),)*
+                    $(Counter::$Name(counter) => counter.charge(ask, log, edit),)*
                 }
             }
 
             fn refund<L: Runs>(
                 &self,
-                state: State,
-                now: u64,
-                cost: u64,
+                ask: Ask,
                 log: impl Fn() -> L,
                 edit: &mut Option<Edit>,
             ) -> (State, u64) {
                 match self {
-                    $(Counter::$Name(counter) => counter.refund(state, now, cost, log, edit),)*
+                    $(Counter::$Name(counter) => counter.refund(ask, log, edit),)*
                 }
             }
         }

@@ -7,7 +7,7 @@
 //!
 //! `idle_at` is the end of the next window, `data` the two counts in 32 bits each.
 
-use super::{Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Ask, Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A sliding window counter's limit.
@@ -150,14 +150,8 @@ impl SlidingWindowCounter {
 
 impl Decide for SlidingWindowCounter {
     #[inline(always)]
-    fn decide<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        _log: impl Fn() -> L,
-        _edit: &mut Option<Edit>,
-    ) -> Verdict {
+    fn decide<L: Runs>(&self, ask: Ask, _log: impl Fn() -> L, _edit: &mut Option<Edit>) -> Verdict {
+        let Ask { state, now, cost } = ask;
         let (counts, stepped_back) = self.read(state, now);
         let left = self.limit.saturating_sub(self.used(counts, now));
         if cost <= left {
@@ -191,15 +185,9 @@ impl Decide for SlidingWindowCounter {
         }
     }
 
-    fn charge<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        log: impl Fn() -> L,
-        edit: &mut Option<Edit>,
-    ) -> Verdict {
-        let verdict = self.decide(state, now, cost, log, edit);
+    fn charge<L: Runs>(&self, ask: Ask, log: impl Fn() -> L, edit: &mut Option<Edit>) -> Verdict {
+        let Ask { state, now, cost } = ask;
+        let verdict = self.decide(ask, log, edit);
         if verdict.remaining > 0 && verdict.allowed {
             return verdict;
         }
@@ -219,12 +207,11 @@ impl Decide for SlidingWindowCounter {
     /// What this window does not hold goes off the last one.
     fn refund<L: Runs>(
         &self,
-        state: State,
-        now: u64,
-        cost: u64,
+        ask: Ask,
         _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
     ) -> (State, u64) {
+        let Ask { state, now, cost } = ask;
         let (counts, _) = self.read(state, now);
         let rest = cost.saturating_sub(counts.count);
         let count = counts.count.saturating_sub(cost);

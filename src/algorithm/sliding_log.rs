@@ -10,7 +10,7 @@
 //! `data` belongs to whoever stores the log: here it is only read as runs and
 //! changed by an [`Edit`].
 
-use super::{Decide, NEVER, SKEW_NS, State, Verdict};
+use super::{Ask, Decide, NEVER, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// So many expired runs are worth a write, also when the answer is a refusal.
@@ -184,14 +184,8 @@ impl SlidingWindow {
 
 impl Decide for SlidingWindow {
     #[inline(never)]
-    fn decide<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        log: impl Fn() -> L,
-        edit: &mut Option<Edit>,
-    ) -> Verdict {
+    fn decide<L: Runs>(&self, ask: Ask, log: impl Fn() -> L, edit: &mut Option<Edit>) -> Verdict {
+        let Ask { state, now, cost } = ask;
         let live = self.read(state, now, &log);
         let left = self.limit.saturating_sub(live.count);
         if cost <= left {
@@ -217,14 +211,8 @@ impl Decide for SlidingWindow {
         }
     }
 
-    fn charge<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        log: impl Fn() -> L,
-        edit: &mut Option<Edit>,
-    ) -> Verdict {
+    fn charge<L: Runs>(&self, ask: Ask, log: impl Fn() -> L, edit: &mut Option<Edit>) -> Verdict {
+        let Ask { state, now, cost } = ask;
         let live = self.read(state, now, &log);
         let verdict = self.takes(now, live, cost, edit);
         let count = live.count.saturating_add(cost);
@@ -242,12 +230,11 @@ impl Decide for SlidingWindow {
 
     fn refund<L: Runs>(
         &self,
-        state: State,
-        now: u64,
-        cost: u64,
+        ask: Ask,
         log: impl Fn() -> L,
         edit: &mut Option<Edit>,
     ) -> (State, u64) {
+        let Ask { state, now, cost } = ask;
         let live = self.read(state, now, &log);
         let stays = live.count.saturating_sub(cost);
         if stays == 0 {

@@ -14,7 +14,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Ask, Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
 use crate::rule::Limit;
 
 /// A token bucket's limit, with its capacity and the price of one token as times.
@@ -151,14 +151,8 @@ impl TokenBucket {
 
 impl Decide for TokenBucket {
     #[inline(always)]
-    fn decide<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        _log: impl Fn() -> L,
-        _edit: &mut Option<Edit>,
-    ) -> Verdict {
+    fn decide<L: Runs>(&self, ask: Ask, _log: impl Fn() -> L, _edit: &mut Option<Edit>) -> Verdict {
+        let Ask { state, now, cost } = ask;
         let (full_at, stepped_back) = self.read(state, now);
         let refused = |retry_ns| Verdict {
             allowed: false,
@@ -188,15 +182,9 @@ impl Decide for TokenBucket {
         }
     }
 
-    fn charge<L: Runs>(
-        &self,
-        state: State,
-        now: u64,
-        cost: u64,
-        log: impl Fn() -> L,
-        edit: &mut Option<Edit>,
-    ) -> Verdict {
-        let verdict = self.decide(state, now, cost, log, edit);
+    fn charge<L: Runs>(&self, ask: Ask, log: impl Fn() -> L, edit: &mut Option<Edit>) -> Verdict {
+        let Ask { state, now, cost } = ask;
+        let verdict = self.decide(ask, log, edit);
         if verdict.remaining > 0 && verdict.allowed {
             return verdict;
         }
@@ -232,12 +220,11 @@ impl Decide for TokenBucket {
 
     fn refund<L: Runs>(
         &self,
-        state: State,
-        now: u64,
-        cost: u64,
+        ask: Ask,
         _log: impl Fn() -> L,
         _edit: &mut Option<Edit>,
     ) -> (State, u64) {
+        let Ask { state, now, cost } = ask;
         let (full_at, _) = self.read(state, now);
         let refunded = full_at.minus(self.price(cost), self.limit, now);
         let State { idle_at, data } = refunded.state();

@@ -2,7 +2,7 @@
 //! start over, if somebody else has changed the counter in between.
 
 use super::Decision;
-use crate::algorithm::{Decide, Visitor};
+use crate::algorithm::{Ask, Decide, Visitor};
 use crate::clock::Clock;
 use crate::hash::Key;
 use crate::rule::book::Limited;
@@ -72,7 +72,8 @@ impl Visitor for Try<'_, '_> {
         };
         let mut edit = None;
         let log = || table.log(&found);
-        let verdict = algorithm.decide(found.state, now, cost, log, &mut edit);
+        let state = found.state;
+        let verdict = algorithm.decide(Ask { state, now, cost }, log, &mut edit);
         if verdict.stepped_back && matches!(time, Time::At(_)) {
             // The counter is ahead of an old reading: that shows nothing of the clock.
             let time = Time::Now;

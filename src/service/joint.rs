@@ -9,7 +9,7 @@ use arrayvec::ArrayVec;
 
 use super::attempt::Time;
 use super::{Request, Rules};
-use crate::algorithm::{Decide, Edit, State, Verdict};
+use crate::algorithm::{Ask, Decide, Edit, State, Verdict};
 use crate::clock::Clock;
 use crate::config::OnFull;
 use crate::hash::{Key, Names};
@@ -181,12 +181,17 @@ impl<'a> Joint<'a> {
         part.before = same.fold(0, |sum, earlier| sum.saturating_add(earlier.cost));
         part.total = part.before.saturating_add(part.cost);
         let (table, found) = (self.table, part.found);
-        let (state, log) = (found.state, || table.log(&found));
+        let log = || table.log(&found);
+        let ask = Ask {
+            state: found.state,
+            now,
+            cost: part.total,
+        };
         part.edit = None;
         let counter = &part.limit.counter;
         part.verdict = match mode {
-            Mode::Charge => counter.charge(state, now, part.total, log, &mut part.edit),
-            _ => counter.decide(state, now, part.total, log, &mut part.edit),
+            Mode::Charge => counter.charge(ask, log, &mut part.edit),
+            _ => counter.decide(ask, log, &mut part.edit),
         };
     }
 
@@ -244,9 +249,14 @@ impl<'a> Joint<'a> {
                 }
                 let (table, found) = (self.table, part.found);
                 let log = || table.log(&found);
+                let ask = Ask {
+                    state: found.state,
+                    now,
+                    cost: part.cost,
+                };
                 let counter = &part.limit.counter;
                 part.edit = None;
-                let (next, left) = counter.refund(found.state, now, part.cost, log, &mut part.edit);
+                let (next, left) = counter.refund(ask, log, &mut part.edit);
                 part.verdict.remaining = left;
                 changes.try_push(part.change(next)).unwrap_or(());
             }

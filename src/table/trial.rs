@@ -1,7 +1,7 @@
 //! One try at a decision on a table, for tests of the table alone.
 
 use super::{Change, NotStored, Table, Terms, Weight};
-use crate::algorithm::{Algorithm, Counter, Decide, State, Verdict, Visitor};
+use crate::algorithm::{Algorithm, Ask, Counter, Decide, State, Verdict, Visitor};
 use crate::hash::Key;
 use crate::rule::{Limit, Sharing};
 
@@ -35,14 +35,14 @@ impl<'t> Trial<'t> {
         let (state, mut edit): (State, _) = (found.state, None);
         let log = || table.log(&found);
         let verdict = if gives_back {
-            let (next, remaining) = counter.refund(state, now, cost, log, &mut edit);
+            let (next, remaining) = counter.refund(Ask { state, now, cost }, log, &mut edit);
             Verdict {
                 next,
                 remaining,
                 ..Verdict::default()
             }
         } else {
-            counter.charge(state, now, cost, log, &mut edit)
+            counter.charge(Ask { state, now, cost }, log, &mut edit)
         };
         let change = Change {
             key,
@@ -86,7 +86,8 @@ impl Visitor for Of<'_> {
         let found = table.find(key);
         let mut edit = None;
         let log = || table.log(&found);
-        let verdict = algorithm.decide(found.state, now, cost, log, &mut edit);
+        let state = found.state;
+        let verdict = algorithm.decide(Ask { state, now, cost }, log, &mut edit);
         if verdict.changes {
             let change = Change {
                 key,
