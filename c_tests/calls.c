@@ -3,40 +3,9 @@
  * out of range: nothing crashes, the status is right, nothing is taken, and nothing is
  * written but the refusal that an rl_decision gets.
  */
-#include "fixture.h"
+#include "poison.h"
 
-#define LONGEST 65535
-
-enum { POISON = 0x5a, MOST = 8 };
-
-static rl_service *service; /* 5 per 10 s, on a clock that stands still */
-static rl_config *config;
-static rl_clock *manual;
-
-static char long_name[LONGEST + 2]; /* 65,536 bytes and a NUL */
-
-static void set_up(void) {
-    memset(long_name, 'n', LONGEST + 1);
-    manual = fixture_clock(0);
-    config = fixture_config("default = token-bucket,5,10");
-    NEED(rl_config_set_clock(config, manual) == RL_OK);
-    NEED(rl_service_new(config, &service, NULL) == RL_OK);
-}
-
-static void tear_down(void) {
-    rl_service_free(service);
-    rl_config_free(config);
-    rl_clock_free(manual);
-}
-
-static int is_filled_with(const void *memory, size_t size, unsigned char byte) {
-    const unsigned char *bytes = memory;
-    size_t at = 0;
-    while (at < size && bytes[at] == byte) {
-        at++;
-    }
-    return at == size;
-}
+enum { MOST = 8 };
 
 static uint64_t errors(void) {
     return fixture_stats(service).errors;

@@ -226,9 +226,10 @@ impl Slot<'_> {
         Weight(((self.fingerprint.load(Ordering::Relaxed) & WEIGHT) >> 1) as u8)
     }
 
-    /// By how much is lost when the counter is forgotten.
-    pub fn worth(self) -> (Weight, u64) {
-        (self.weight(), self.state().idle_at)
+    /// What is lost at `now` when the counter is forgotten: nothing where it is as good
+    /// as new, else its weight, and of equals the time for which it would still count.
+    pub fn worth(self, now: u64) -> (bool, Weight, u64) {
+        (self.is_live(now), self.weight(), self.state().idle_at)
     }
 
     #[inline]

@@ -148,10 +148,8 @@ impl Table {
     /// The log of a counter that was found.
     #[inline]
     pub fn log<'t>(&'t self, found: &Found<'t>) -> Log<'t> {
-        match found.place {
-            Place::Here(home, _) => self.log_of(found.state, home.seen),
-            Place::Nowhere([home, _]) => self.log_of(found.state, home.seen),
-        }
+        let (Place::Here(home, _) | Place::Nowhere([home, _])) = found.place;
+        self.log_of(found.state, home.seen)
     }
 
     /// Confirms what was decided without a change to the counter: nobody has

@@ -6,7 +6,7 @@
 
 use super::bucket::{Seen, Slot, Weight};
 use super::log::Handle;
-use super::step::HeldBuckets;
+use super::step::{HeldBuckets, claimed};
 use super::{Event, Full, Table, Terms};
 use crate::algorithm::State;
 use crate::hash::Key;
@@ -38,10 +38,10 @@ impl Table {
             return Err(Full { wait_ns, index: 0 });
         };
         let forgotten = slot.log();
-        for held in held.iter_mut().filter(|held| held.number == number) {
+        claimed(held, number).for_each(|held| {
             let (weight, new) = (Weight::default(), State::default());
             held.claimed.write(slot, key.fingerprint, weight, new);
-        }
+        });
         self.pool().give_back(forgotten);
         Ok((number, slot))
     }
@@ -85,9 +85,7 @@ impl Table {
         let moves = |&(number, slot): &Place<'t>| self.copy_to_other_home(number, slot, terms);
         let (number, slot) = movable.find(|place| moves(place).is_some())?;
         drop(movable);
-        for held in held.iter_mut().filter(|held| held.number == number) {
-            held.claimed.clear(slot);
-        }
+        claimed(held, number).for_each(|held| held.claimed.clear(slot));
         Some((number, slot))
     }
 
@@ -119,7 +117,7 @@ impl Table {
             return None;
         }
         let others = slots(held, homes).filter(|(_, slot)| !own(slot.fingerprint()));
-        let nearest = others.min_by_key(|(_, slot)| slot.worth())?;
+        let nearest = others.min_by_key(|(_, slot)| slot.worth(terms.now))?;
         self.stripes().add(Event::EvictedLive, 1);
         Some(nearest)
     }
@@ -142,8 +140,7 @@ impl Table {
 
     fn forget_log(&self, terms: Terms) -> Result<(), Full> {
         let logs = (0..PROBES).filter_map(|_| self.probe_log(terms));
-        let order = |slot: &Slot<'_>| (slot.is_live(terms.now), slot.worth());
-        let Some((seen, slot)) = logs.min_by_key(|(_, slot)| order(slot)) else {
+        let Some((seen, slot)) = logs.min_by_key(|(_, slot)| slot.worth(terms.now)) else {
             return Ok(());
         };
         let idle_at = slot.state().idle_at;
@@ -158,14 +155,12 @@ impl Table {
         let forgotten = slot.log();
         claimed.clear(slot);
         drop(claimed);
-        self.stripes().add(
-            if live {
-                Event::EvictedLive
-            } else {
-                Event::EvictedIdle
-            },
-            1,
-        );
+        let event = if live {
+            Event::EvictedLive
+        } else {
+            Event::EvictedIdle
+        };
+        self.stripes().add(event, 1);
         self.pool().give_back(forgotten);
         Ok(())
     }
@@ -174,10 +169,7 @@ impl Table {
     fn probe_log(&self, terms: Terms) -> Option<(Seen<'_>, Slot<'_>)> {
         let seen = self.bucket(self.pool().next_owner()?).try_look()?;
         let logs = seen.slots().filter(|slot| slot.keeps_log());
-        Some((
-            seen,
-            logs.min_by_key(|slot| (slot.is_live(terms.now), slot.worth()))?,
-        ))
+        Some((seen, logs.min_by_key(|slot| slot.worth(terms.now))?))
     }
 }
 

@@ -130,7 +130,8 @@ impl Table {
     }
 }
 
-fn claimed<'h, 't>(
+/// The bucket of that number, to be written.
+pub(super) fn claimed<'h, 't>(
     held: &'h mut HeldBuckets<'t>,
     number: u32,
 ) -> impl Iterator<Item = &'h mut Held<'t>> {
