@@ -18,6 +18,8 @@ mod log;
 #[cfg(all(test, loom))]
 mod models;
 mod place;
+#[cfg(all(test, not(loom)))]
+mod refusals;
 mod region;
 mod stats;
 mod step;
