@@ -11,8 +11,10 @@ pub enum ErrorKind {
     Config,
     /// Memory could not be had, or is too small.
     Memory,
-    /// A file could not be read.
+    /// A file or a shared memory object could not be opened, read or mapped.
     Io,
+    /// Shared memory is of another layout, clock, boot or owner, or damaged.
+    Zone,
     /// This build or this clock cannot do that.
     Unsupported,
 }

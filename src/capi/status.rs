@@ -64,6 +64,7 @@ impl ErrorKind {
             ErrorKind::Config => RL_ERR_CONFIG,
             ErrorKind::Memory => RL_ERR_MEMORY,
             ErrorKind::Io => RL_ERR_IO,
+            ErrorKind::Zone => RL_ERR_ZONE,
             ErrorKind::Unsupported => RL_ERR_UNSUPPORTED,
         }
     }

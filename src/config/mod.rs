@@ -26,6 +26,7 @@ mod together;
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind};
 use crate::rule::{Rule, Scope};
+pub use crate::table::Memory;
 use name::Name;
 use span::{shown, shown_to};
 use std::collections::HashMap;
@@ -61,6 +62,15 @@ pub enum Match {
     All,
 }
 
+/// Shared memory that the counters stand in, for all processes that name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Its name: a `/` and 1 to 254 bytes, none of them another `/` or a NUL.
+    pub name: Box<[u8]>,
+    /// Who may read and write it, as a file's permission bits; at least 0o600.
+    pub mode: u32,
+}
+
 /// Rules, settings and a clock, for a service to be made of.
 ///
 /// Errors in text are [`ErrorKind::Config`] with line and column counted from
@@ -74,6 +84,8 @@ pub struct Config {
     matching: Option<Match>,
     system_clock: Option<SystemClock>,
     clock: Option<Clock>,
+    shared: Option<Shared>,
+    given_memory: Option<Memory>,
     /// Every name given so far, with its line; 0 where it came without a text.
     given: HashMap<Name, usize>,
 }
@@ -130,6 +142,11 @@ impl Config {
         self.clock = Some(clock);
     }
 
+    /// Has the counters of services made from now on stand in memory of the caller's.
+    pub fn set_memory(&mut self, memory: Memory) {
+        self.given_memory = Some(memory);
+    }
+
     /// Whether a service can be made of it: it must have a default rule, and with
     /// [`Match::All`] no request may meet more than [`MAX_LIMITS`] limits.
     ///
@@ -159,6 +176,16 @@ impl Config {
     /// Bytes that the counters may take, from 16 KiB to 1 TiB; 32 MiB where nothing is said.
     pub fn memory(&self) -> u64 {
         self.memory.unwrap_or(DEFAULT_MEMORY)
+    }
+
+    /// The shared memory that the counters stand in, if they do.
+    pub fn shared(&self) -> Option<&Shared> {
+        self.shared.as_ref()
+    }
+
+    /// The caller's memory that the counters stand in, if they do.
+    pub fn given_memory(&self) -> Option<Memory> {
+        self.given_memory
     }
 
     /// What to do when the table is full.

@@ -32,6 +32,7 @@ use bucket::{Bucket, Claimed, SLOTS, Seen, Slot};
 pub(crate) use log::Log;
 use log::Pool;
 pub(crate) use region::Layout;
+pub use region::Memory;
 use region::Region;
 pub(crate) use stats::Event;
 use stats::Stripes;

@@ -6,11 +6,13 @@
 
 #![allow(unsafe_code)]
 
+use std::ptr::NonNull;
+
 use super::bucket::Bucket;
 use super::chunk::{CHUNK_WORDS, Chunk};
 use super::log::PoolHead;
 use super::stats::Stripes;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// The part of the region that is there once.
 #[repr(C)]
@@ -25,6 +27,46 @@ pub(crate) struct Header {
 pub(crate) struct Layout {
     pub buckets: usize,
     pub chunks: usize,
+}
+
+/// Memory of the caller's, for the counters to stand in.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    address: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: it is only a place and a size; whoever made it has promised that the memory
+// stays, and what is read and written there are atomics.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// `size` bytes at `address`, which is a multiple of 8.
+    ///
+    /// Fails with [`ErrorKind::Argument`] where it is not.
+    ///
+    /// # Safety
+    /// The bytes can be read and written, from now on until the last service that is
+    /// made with them has been dropped, and nothing else writes there.
+    pub unsafe fn new(address: NonNull<u8>, size: usize) -> Result<Memory, Error> {
+        if !address.cast::<u64>().is_aligned() {
+            let message = "the memory's address is not a multiple of 8";
+            return Err(Error::new(ErrorKind::Argument, message));
+        }
+        Ok(Memory { address, size })
+    }
+
+    /// How many bytes it has.
+    pub fn size(self) -> usize {
+        self.size
+    }
+
+    /// Where it begins.
+    pub fn address(self) -> NonNull<u8> {
+        self.address
+    }
 }
 
 const BUCKET_BYTES: usize = 128;
@@ -55,10 +97,7 @@ pub(crate) use mapped::Region;
 
 #[cfg(not(loom))]
 mod mapped {
-    use std::ptr::NonNull;
-
     use super::*;
-    use crate::error::ErrorKind;
 
     const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
     const _: () = assert!(size_of::<Bucket>() == BUCKET_BYTES);
