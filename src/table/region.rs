@@ -10,16 +10,23 @@ use std::ptr::NonNull;
 
 use super::bucket::Bucket;
 use super::chunk::{CHUNK_WORDS, Chunk};
-use super::log::PoolHead;
+use super::seat::Seats;
 use super::stats::Stripes;
 use crate::error::{Error, ErrorKind};
+use crate::sync::AtomicU64;
 
 /// The part of the region that is there once.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Header {
-    pub pool: PoolHead,
+    /// Who takes over what a process has left that was killed.
+    pub recovering: AtomicU64,
+    /// Where the search for a log to forget goes on.
+    pub hand: AtomicU64,
+    /// Keeps the statistics off this cache line.
+    _reserved: [AtomicU64; 6],
     pub stripes: Stripes,
+    pub seats: Seats,
 }
 
 /// How the memory is divided.
@@ -211,6 +218,7 @@ pub(crate) use modelled::Region;
 #[cfg(loom)]
 #[allow(clippy::indexing_slicing)]
 mod modelled {
+    use super::super::seat::Seat;
     use super::*;
 
     #[derive(Debug)]
@@ -226,8 +234,11 @@ mod modelled {
             Ok(Region {
                 layout,
                 header: Header {
-                    pool: PoolHead::new(),
+                    recovering: AtomicU64::new(0),
+                    hand: AtomicU64::new(0),
+                    _reserved: std::array::from_fn(|_| AtomicU64::new(0)),
                     stripes: Stripes::new(),
+                    seats: std::array::from_fn(|_| Seat::new()),
                 },
                 buckets: (0..layout.buckets).map(|_| Bucket::new()).collect(),
                 chunks: (0..layout.chunks).map(|_| Chunk::new()).collect(),
