@@ -14,6 +14,7 @@
 //! The table knows nothing of rules. Its caller finds a counter, decides what it
 //! becomes and stores that, or starts over if somebody was faster.
 
+mod audit;
 mod bucket;
 mod chunk;
 mod edit;

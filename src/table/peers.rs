@@ -15,6 +15,10 @@ impl Peers {
         0x0d40_0001
     }
     pub fn holder(&self, id: u32) -> Holder {
-        if id == 0x0d40_0001 { Holder::Alive } else { Holder::Dead }
+        if id == 0x0d40_0001 {
+            Holder::Alive
+        } else {
+            Holder::Dead
+        }
     }
 }
