@@ -21,6 +21,7 @@ mod place;
 #[cfg(all(test, not(loom)))]
 mod refusals;
 mod region;
+mod shm;
 mod stats;
 mod step;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use log::Pool;
 pub(crate) use region::Layout;
 pub use region::Memory;
 use region::Region;
+pub(crate) use shm::{unlink_zone, valid_zone_name};
 pub(crate) use stats::Event;
 use stats::Stripes;
 pub(crate) use step::{Change, MAX_CHANGES};
