@@ -145,7 +145,7 @@ static void config_set_memory(void) {
     char *start = (char *)memory;
     rl_config *c = fixture_config("default = deny");
     rl_service *made = NULL;
-    rl_error error;
+    rl_error error = {0};
     NEED(memory != NULL);
     CHECK_INT(rl_config_set_memory(NULL, memory, LEAST), RL_ERR_ARGUMENT);
     CHECK_INT(rl_config_set_memory(NULL, NULL, 0), RL_ERR_ARGUMENT);
