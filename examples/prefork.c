@@ -90,6 +90,7 @@ static struct text user_of(const char *head, const char *address) {
         if (strncasecmp(line, "X-User:", 7) == 0) {
             user.bytes = line + 7 + strspn(line + 7, " \t");
             user.length = strcspn(user.bytes, "\r");
+            while (user.length > 0 && user.bytes[user.length - 1] == ' ') user.length--;
         }
     }
     return user;

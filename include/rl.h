@@ -160,6 +160,7 @@
  * share the counters of the limits that they have in common (the same algorithm, window,
  * per= and names), and each goes by its own LIMIT. Statistics are those of the zone.
  * rl_acquire queues within a process only: the first of each process wait side by side.
+ * A clock of the caller's must show the same time in all processes.
  *
  * rl_service_new answers RL_ERR_ZONE where the zone was made by a library with another
  * layout version, for another kind of clock or before the last boot, where it belongs to
@@ -171,7 +172,7 @@
  * sharing it, and so do those in memory of the caller's that is mapped MAP_SHARED; of
  * others it has a copy that counts on its own from there. Nobody waits in a copied queue
  * of rl_acquire. A rl_config, or a manual clock, may be used in the child if no other
- * thread was in a function of its at the fork. Parent and child each free their own.
+ * thread was in one of its functions at the fork. Parent and child each free their own.
  *
  * A process may be killed at any time. At most the request that it was at is lost: it may
  * be charged without having been answered, and nothing is ever given twice. If it was
