@@ -1208,8 +1208,7 @@ rl_status rl_reset(rl_service *service,
  * to make a new one of another size, or with another setting clock, or when a new version
  * of the library has another layout: where rl_service_new says RL_ERR_ZONE.
  *
- * Any thread of any process may call it at any time; whoever may remove a file that is
- * the zone's owner's may remove the zone.
+ * Any thread may call it at any time. As a rule it takes the zone's owner or root.
  *
  * Returns
  *   RL_OK            there is no zone of this name any more
