@@ -12,10 +12,12 @@ mod joint;
 mod prometheus;
 mod rules;
 mod stats;
+mod zone;
 
 pub use decision::{Decision, NEVER, flag};
 pub use headers::{HeaderStyle, Headers, headers};
 pub use stats::Stats;
+pub use zone::unlink_zone;
 
 use arrayvec::ArrayVec;
 

@@ -5,34 +5,32 @@ use rustix::shm;
 
 use crate::error::{Error, ErrorKind};
 
-/// Whether shared memory can be called so: a `/`, then 1 to 254 bytes.
+/// The longest name after its `/`, so that the system can still put something before it.
+const MOST: usize = 254;
+
+/// Whether shared memory may have this name: a `/` and 1 to 254 bytes, none of them
+/// another `/` or a NUL, and not `/.` or `/..`.
 pub(crate) fn valid_zone_name(name: &[u8]) -> bool {
-    match name.split_first() {
-        Some((b'/', rest)) => {
-            (1..=254).contains(&rest.len())
-                && !rest.iter().any(|&byte| byte == b'/' || byte == 0)
-                && !matches!(rest, b"." | b"..")
-        }
-        _ => false,
-    }
+    let Some(word) = name.strip_prefix(b"/") else {
+        return false;
+    };
+    (1..=MOST).contains(&word.len())
+        && !word.iter().any(|byte| matches!(byte, b'/' | 0))
+        && !matches!(word, b"." | b"..")
 }
 
-/// Removes the name of shared memory. Who has it goes on with it; who comes next makes
-/// a new one.
-///
-/// Fails with [`ErrorKind::Argument`] where it is no name for shared memory, and with
-/// [`ErrorKind::Io`] where there is none of that name, or it may not be removed.
+/// Removes the shared memory of this name; who has it open keeps it.
 pub(crate) fn unlink_zone(name: &[u8]) -> Result<(), Error> {
     if !valid_zone_name(name) {
-        let message = "the name of shared memory is a /, then 1 to 254 bytes without another /";
+        let message = "the name of a zone is a / and 1 to 254 bytes without another /";
         return Err(Error::new(ErrorKind::Argument, message));
     }
     shm::unlink(name).map_err(|reason| failed("remove", name, reason))
 }
 
+/// That something cannot be done to shared memory, and why.
 pub(super) fn failed(what: &str, name: &[u8], reason: Errno) -> Error {
-    let name = shown(name);
-    let message = format!("cannot {what} shared memory {name}: {reason}");
+    let message = format!("cannot {what} shared memory {}: {reason}", shown(name));
     Error::new(ErrorKind::Io, message)
 }
 
