@@ -24,25 +24,38 @@ mod hands;
 mod log;
 #[cfg(all(test, loom))]
 mod models;
+mod open;
 mod peers;
 mod place;
+#[cfg(not(loom))]
+mod process;
 mod recover;
 #[cfg(all(test, not(loom)))]
 mod refusals;
 mod region;
 mod seat;
+#[cfg(not(loom))]
+mod shm;
 mod stats;
 mod step;
 #[cfg(test)]
 mod trial;
 mod wait;
+#[cfg(not(loom))]
+mod zone;
+mod zone_name;
 
 pub(crate) use bucket::Weight;
 use bucket::{Bucket, Claimed, SLOTS, Seen, Slot};
 use hands::Hands;
 pub(crate) use log::Log;
 use log::{Handle, Pool};
+pub(crate) use open::Wanted;
 use peers::Peers;
+#[cfg(loom)]
+pub(crate) use peers::generation;
+#[cfg(not(loom))]
+pub(crate) use process::generation;
 pub(crate) use region::Layout;
 pub use region::Memory;
 use region::Region;
@@ -51,15 +64,16 @@ pub(crate) use stats::Event;
 use stats::Stripes;
 pub(crate) use step::{Change, MAX_CHANGES};
 pub(crate) use wait::Backoff;
+pub(crate) use zone_name::{unlink_zone, valid_zone_name};
 
 use crate::algorithm::{Edit, State};
-use crate::error::Error;
 use crate::hash::Key;
 
 /// The counters of a service.
 #[derive(Debug)]
 pub(crate) struct Table {
     region: Region,
+    /// Who may hold its locks.
     peers: Peers,
 }
 
@@ -150,14 +164,6 @@ impl Found<'_> {
 }
 
 impl Table {
-    pub fn private(layout: Layout) -> Result<Table, Error> {
-        let region = Region::private(layout)?;
-        Ok(Table {
-            region,
-            peers: Peers,
-        })
-    }
-
     /// Looks for a counter. Whatever is decided about it must be decided by a clock
     /// that is read after this, so that decisions are in time in the order in which
     /// they are stored.
