@@ -23,6 +23,7 @@ use attempt::{Attempt, Time};
 use joint::{Joint, MAX_REQUESTS, Met, Mode};
 use rules::{Current, Rules};
 
+use crate::algorithm::Clocks;
 use crate::clock::Clock;
 use crate::config::{Config, OnFull, line};
 use crate::error::{Error, ErrorKind};
@@ -49,6 +50,8 @@ pub struct Service {
     queues: Queues,
     hasher: Hasher,
     clock: Clock,
+    /// Whose clocks move the counters, also under the rules of a reload.
+    clocks: Clocks,
     table: Table,
 }
 
@@ -60,13 +63,15 @@ impl Service {
     /// [`ErrorKind::Io`] where the system gives no random bytes.
     pub fn new(config: &Config) -> Result<Service, Error> {
         let hasher = Hasher::new(secret()?);
-        let rules = Rules::new(config, &hasher)?;
+        let clocks = clocks(config);
+        let rules = Rules::new(config, &hasher, clocks)?;
         let layout = Layout::of(config.memory() as usize, keeps_logs(config));
         Ok(Service {
             rules: Current::new(rules),
             queues: Queues::default(),
             hasher,
             clock: config.clock(),
+            clocks,
             table: Table::private(layout)?,
         })
     }
@@ -78,7 +83,8 @@ impl Service {
     /// Fails with [`ErrorKind::Config`] where [`Config::validate`] does; then nothing
     /// changes.
     pub fn reload(&self, config: &Config) -> Result<(), Error> {
-        self.rules.replace(Rules::new(config, &self.hasher)?);
+        let rules = Rules::new(config, &self.hasher, self.clocks)?;
+        self.rules.replace(rules);
         self.queues.wake();
         Ok(())
     }
@@ -331,6 +337,14 @@ fn keeps_logs(config: &Config) -> bool {
         Rule::Unlimited | Rule::Deny => false,
     };
     config.rules().iter().any(|(_, rule)| keeps_log(rule))
+}
+
+fn clocks(config: &Config) -> Clocks {
+    if config.shared().is_some() || config.given_memory().is_some() {
+        Clocks::Several
+    } else {
+        Clocks::One
+    }
 }
 
 fn secret() -> Result<Secret, Error> {
