@@ -88,7 +88,10 @@ impl Kept {
             }
             Edit::Truncate { runs, last, total } => {
                 self.log.truncate(runs);
-                self.log.last_mut().unwrap().count = last;
+                self.log
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|run| run.count = last);
                 assert_eq!(self.log.as_slice().total(), total);
             }
             Edit::Clear => self.log.clear(),
@@ -199,7 +202,9 @@ impl Model {
                     Call::Refund => {
                         let mut to_go = cost;
                         while to_go > 0 {
-                            let newest = entries.last_mut().unwrap();
+                            let Some(newest) = entries.last_mut() else {
+                                break;
+                            };
                             let goes = to_go.min(newest.1);
                             (newest.1, to_go) = (newest.1 - goes, to_go - goes);
                             entries.retain(|entry| entry.1 > 0);
