@@ -3,7 +3,7 @@
 //!
 //! `idle_at` is the end of the window, `data` the count.
 
-use super::{Ask, Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Ask, Decide, Edit, NEVER, Runs, State, Verdict};
 use crate::rule::Limit;
 
 /// A fixed window's limit.
@@ -11,13 +11,16 @@ use crate::rule::Limit;
 pub(crate) struct FixedWindow {
     limit: u64,
     window: u64,
+    /// By how much two clocks may differ.
+    skew: u64,
 }
 
 impl FixedWindow {
-    pub fn new(limit: &Limit) -> FixedWindow {
+    pub fn new(limit: &Limit, skew: u64) -> FixedWindow {
         FixedWindow {
             limit: limit.limit,
             window: limit.window_ns.max(1),
+            skew,
         }
     }
 
@@ -33,7 +36,7 @@ impl FixedWindow {
                 },
                 false,
             )
-        } else if state.idle_at - now > self.window + SKEW_NS {
+        } else if state.idle_at - now > self.window + self.skew {
             (
                 State {
                     // A window of its own, so that no border lies between the step
@@ -109,9 +112,17 @@ impl Decide for FixedWindow {
         _edit: &mut Option<Edit>,
     ) -> (State, u64) {
         let Ask { state, now, cost } = ask;
-        let (window, _) = self.read(state, now);
+        let (window, stepped_back) = self.read(state, now);
+        if window.data == 0 && !stepped_back {
+            return (state, self.limit);
+        }
         let data = window.data.saturating_sub(cost);
-        let next = if data == 0 {
+        // Who is behind may still be in the window before, whose count is not known
+        // any more: this one is kept for them to count in. One that began with a step
+        // of the clock is not: the next is to be aligned again.
+        let all_are_in_it = window.idle_at - now + self.skew <= self.window;
+        let is_aligned = window.idle_at % self.window == 0;
+        let next = if data == 0 && (all_are_in_it || !is_aligned) {
             State::default()
         } else {
             State { data, ..window }

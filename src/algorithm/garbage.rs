@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 
 use super::{
-    Algorithm, Ask, Counter, Decide, Edit, NEVER, Run, Runs, SKEW_NS, State, Verdict, Visitor,
+    Algorithm, Ask, Clocks, Counter, Decide, Edit, NEVER, Run, Runs, State, Verdict, Visitor,
 };
 use crate::clock::MAX_NS;
 use crate::rule::{Limit, MAX_LIMIT, MAX_WINDOW_NS, Sharing};
@@ -70,6 +70,10 @@ fn word() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0..64u32).prop_map(|(word, shift)| word >> shift)
 }
 
+fn clocks() -> impl Strategy<Value = Clocks> {
+    prop_oneof![Just(Clocks::One), Just(Clocks::Several)]
+}
+
 fn cost() -> impl Strategy<Value = u64> {
     prop_oneof![3 => word(), 1 => word().prop_map(|word| !word)].prop_map(|cost| cost.max(1))
 }
@@ -127,18 +131,19 @@ fn case() -> impl Strategy<Value = (Limit, u64, State)> {
 
 /// The longest that an honest counter makes a cost wait. A bucket that is overdrawn
 /// is marked so, and owes as much as a window brings.
-fn longest_wait(limit: &Limit, state: State) -> u64 {
+fn longest_wait(limit: &Limit, clocks: Clocks, state: State) -> u64 {
     let window = limit.window_ns;
+    let skew = clocks.skew_ns(window);
     let tick = window.div_ceil(1 << 31).max(1_000_000) + 1_000_000;
     match limit.algorithm {
         Algorithm::TokenBucket => {
             let fill = u128::from(limit.capacity()) * u128::from(window);
             let owes = (state.data >> 63) * window;
-            (fill / u128::from(limit.limit)) as u64 + owes + 2 + SKEW_NS
+            (fill / u128::from(limit.limit)) as u64 + owes + 2 + skew
         }
-        Algorithm::FixedWindow => window + SKEW_NS,
-        Algorithm::SlidingWindow => window + 2 * tick + SKEW_NS,
-        Algorithm::SlidingWindowCounter => 2 * window + SKEW_NS,
+        Algorithm::FixedWindow => window + skew,
+        Algorithm::SlidingWindow => window + 2 * tick + skew,
+        Algorithm::SlidingWindowCounter => 2 * window + skew,
     }
 }
 
@@ -150,9 +155,9 @@ proptest! {
 
     #[test]
     fn any_bits_in_a_counter_get_an_answer(
-        (limit, now, state) in case(), log in junk(), cost in cost(),
+        (limit, now, state) in case(), clocks in clocks(), log in junk(), cost in cost(),
     ) {
-        let counter = Counter::new(&limit);
+        let counter = Counter::new(&limit, clocks);
         let log_of = || log.clone();
         let ask = |call, state, cost| counter.visit(Question { call, ask: Ask { state, now, cost }, log: log_of() });
         let (verdict, edit) = ask(Call::Decide, state, cost);
@@ -160,7 +165,7 @@ proptest! {
         prop_assert!(verdict.remaining <= limit.capacity());
         prop_assert_eq!(verdict.allowed, verdict.retry_ns == 0, "{:?}", verdict);
         if cost <= limit.capacity() {
-            prop_assert!(verdict.retry_ns <= longest_wait(&limit, state), "{:?}", verdict);
+            prop_assert!(verdict.retry_ns <= longest_wait(&limit, clocks, state), "{:?}", verdict);
         } else {
             prop_assert_eq!(verdict.retry_ns, NEVER);
         }
@@ -177,9 +182,9 @@ proptest! {
 
     #[test]
     fn any_bits_in_a_counter_can_be_charged_and_refunded(
-        (limit, now, state) in case(), log in junk(), cost in cost(),
+        (limit, now, state) in case(), clocks in clocks(), log in junk(), cost in cost(),
     ) {
-        let counter = Counter::new(&limit);
+        let counter = Counter::new(&limit, clocks);
         let log_of = || log.clone();
         let ask = |call, state, cost| counter.visit(Question { call, ask: Ask { state, now, cost }, log: log_of() });
         let (decided, _) = ask(Call::Decide, state, cost);
@@ -189,7 +194,7 @@ proptest! {
         let passes = charged.allowed && charged.remaining > 0;
         prop_assert_eq!(passes, charged.retry_ns == 0, "{:?}", charged);
         prop_assert!(charged.remaining <= limit.capacity());
-        let longest = longest_wait(&limit, charged.next);
+        let longest = longest_wait(&limit, clocks, charged.next);
         prop_assert!(charged.retry_ns <= longest, "{:?}", charged);
         let (again, _) = ask(Call::Decide, charged.next, 1);
         prop_assert!(!again.stepped_back, "{:?} again", again);

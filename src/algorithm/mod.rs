@@ -15,6 +15,8 @@ mod garbage;
 mod sliding_counter;
 mod sliding_log;
 mod token_bucket;
+#[cfg(all(test, not(loom)))]
+mod two_clocks;
 
 pub(crate) use sliding_log::{Edit, Run, Runs};
 
@@ -23,11 +25,35 @@ use crate::rule::{Limit, MAX_LIMIT};
 /// The wait for a cost that can never pass.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// By how much the clocks of two cores may differ. A counter that lies further in
-/// the future than any clock reading could have put it shows that the clock was
-/// set back; it is then moved to the present, so that nobody is locked out for as
-/// long as the step was.
+/// By how much two readings of one process's clock may differ that are made at the
+/// same time, on two cores.
 const SKEW_NS: u64 = 100_000;
+
+/// The most by which the clocks of two processes are taken to differ.
+const MAX_SKEW_NS: u64 = 1_000_000_000;
+
+/// Whose clocks move a counter, which depends on where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clocks {
+    /// One process's: the memory is private.
+    One,
+    /// Those of several processes, which need not be the same.
+    Several,
+}
+
+impl Clocks {
+    /// By how much two readings may differ that are made at the same time. A counter
+    /// that lies further in the future than a reading ahead by so much could have put
+    /// it shows that the clock was set back. It is then moved to the present, so that
+    /// nobody is locked out for as long as the step was. Within it, whoever is behind
+    /// takes the counter as it is, and is locked out for so much longer.
+    fn skew_ns(self, window_ns: u64) -> u64 {
+        match self {
+            Clocks::One => SKEW_NS,
+            Clocks::Several => window_ns.clamp(SKEW_NS, MAX_SKEW_NS),
+        }
+    }
+}
 
 /// A counter as the table stores it. All zero is a new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,9 +153,10 @@ macro_rules! algorithms {
         }
 
         impl Counter {
-            pub fn new(limit: &Limit) -> Counter {
+            pub fn new(limit: &Limit, clocks: Clocks) -> Counter {
+                let skew = clocks.skew_ns(limit.window_ns);
                 match limit.algorithm {
-                    $(Algorithm::$Name => Counter::$Name($module::$Name::new(limit)),)*
+                    $(Algorithm::$Name => Counter::$Name($module::$Name::new(limit, skew)),)*
                 }
             }
 

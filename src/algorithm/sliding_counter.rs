@@ -7,7 +7,7 @@
 //!
 //! `idle_at` is the end of the next window, `data` the two counts in 32 bits each.
 
-use super::{Ask, Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Ask, Decide, Edit, NEVER, Runs, State, Verdict};
 use crate::rule::Limit;
 
 /// A sliding window counter's limit.
@@ -15,6 +15,8 @@ use crate::rule::Limit;
 pub(crate) struct SlidingWindowCounter {
     limit: u64,
     window: u64,
+    /// By how much two clocks may differ.
+    skew: u64,
     /// Whether `(2^32 - 1) * window` fits 64 bits.
     narrow: bool,
 }
@@ -28,11 +30,12 @@ struct Counts {
 }
 
 impl SlidingWindowCounter {
-    pub fn new(limit: &Limit) -> SlidingWindowCounter {
+    pub fn new(limit: &Limit, skew: u64) -> SlidingWindowCounter {
         let window = limit.window_ns.max(1);
         SlidingWindowCounter {
             limit: limit.limit.min(u64::from(u32::MAX)),
             window,
+            skew,
             narrow: window.checked_mul(u64::from(u32::MAX)).is_some(),
         }
     }
@@ -62,7 +65,7 @@ impl SlidingWindowCounter {
                 },
                 false,
             )
-        } else if stored_end - now > self.window + SKEW_NS {
+        } else if stored_end - now > self.window + self.skew {
             // Where in its window the step back lands says nothing of how much the
             // last one weighed, so that counts in full.
             (
@@ -212,11 +215,17 @@ impl Decide for SlidingWindowCounter {
         _edit: &mut Option<Edit>,
     ) -> (State, u64) {
         let Ask { state, now, cost } = ask;
-        let (counts, _) = self.read(state, now);
+        let (counts, stepped_back) = self.read(state, now);
+        if counts.count == 0 && counts.last == 0 && !stepped_back {
+            return (state, self.limit);
+        }
         let rest = cost.saturating_sub(counts.count);
         let count = counts.count.saturating_sub(cost);
         let last = counts.last.saturating_sub(rest);
-        if count == 0 && last == 0 {
+        // Who is behind may still be in the window before, whose counts are not known
+        // any more: this one is kept for them to count in.
+        let all_are_in_it = counts.end - now + self.skew <= self.window;
+        if count == 0 && last == 0 && all_are_in_it {
             return (State::default(), self.limit);
         }
         let refunded = Counts {

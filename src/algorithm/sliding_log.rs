@@ -10,7 +10,7 @@
 //! `data` belongs to whoever stores the log: here it is only read as runs and
 //! changed by an [`Edit`].
 
-use super::{Ask, Decide, NEVER, SKEW_NS, State, Verdict};
+use super::{Ask, Decide, NEVER, State, Verdict};
 use crate::rule::Limit;
 
 /// So many expired runs are worth a write, also when the answer is a refusal.
@@ -53,6 +53,8 @@ pub(crate) struct SlidingWindow {
     window: u64,
     /// Length of a tick in ns.
     tick: u64,
+    /// By how many ticks two clocks may differ.
+    skew: u64,
 }
 
 /// What a log comes to at some instant.
@@ -73,7 +75,7 @@ struct Live {
 }
 
 impl SlidingWindow {
-    pub fn new(limit: &Limit) -> SlidingWindow {
+    pub fn new(limit: &Limit, skew: u64) -> SlidingWindow {
         const MS: u64 = 1_000_000;
         let window = limit.window_ns.max(1);
         let tick = if window < 1000 * MS {
@@ -85,6 +87,7 @@ impl SlidingWindow {
             limit: limit.limit.min(u64::from(u32::MAX)),
             window,
             tick,
+            skew: skew.div_ceil(tick),
         }
     }
 
@@ -103,7 +106,7 @@ impl SlidingWindow {
         }
         let log = log();
         let newest = self.newest(state);
-        if newest.saturating_sub(tick) > SKEW_NS.div_ceil(self.tick) {
+        if newest.saturating_sub(tick) > self.skew {
             let count = log.total().min(u64::from(u32::MAX));
             return Live {
                 count,

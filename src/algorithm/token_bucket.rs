@@ -14,7 +14,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Ask, Decide, Edit, NEVER, Runs, SKEW_NS, State, Verdict};
+use super::{Ask, Decide, Edit, NEVER, Runs, State, Verdict};
 use crate::rule::Limit;
 
 /// A token bucket's limit, with its capacity and the price of one token as times.
@@ -27,7 +27,9 @@ pub(crate) struct TokenBucket {
     depth: Span,
     /// How long one token takes.
     token: Span,
-    /// Whether `depth * limit`, with room for the skew, fits 64 bits.
+    /// By how much two clocks may differ.
+    skew: u64,
+    /// Whether `depth * limit`, with room for a debt and the skew, fits 64 bits.
     narrow: bool,
 }
 
@@ -49,13 +51,14 @@ struct FullAt {
 }
 
 impl TokenBucket {
-    pub fn new(limit: &Limit) -> TokenBucket {
+    pub fn new(limit: &Limit, skew: u64) -> TokenBucket {
         let mut bucket = TokenBucket {
             limit: limit.limit.max(1),
             window: limit.window_ns.max(1),
             capacity: limit.capacity(),
             depth: Span { whole: 0, part: 0 },
             token: Span { whole: 0, part: 0 },
+            skew,
             narrow: false,
         };
         bucket.depth = bucket.time_of(bucket.capacity);
@@ -63,7 +66,7 @@ impl TokenBucket {
         bucket.narrow = bucket
             .depth
             .whole
-            .checked_add(bucket.window + 2 + SKEW_NS)
+            .checked_add(bucket.window + 2 + skew)
             .is_some_and(|longest| longest.checked_mul(bucket.limit).is_some());
         bucket
     }
@@ -86,7 +89,7 @@ impl TokenBucket {
         } else {
             self.window
         };
-        if state.idle_at - now > self.depth.whole + debt + 1 + SKEW_NS {
+        if state.idle_at - now > self.depth.whole + debt + 1 + self.skew {
             let full = FullAt {
                 whole: now,
                 early: 0,
@@ -199,7 +202,8 @@ impl Decide for TokenBucket {
             ..empty
         };
         let charged = full_at.plus(self.price(cost), self.limit);
-        let charged = charged.min(deepest);
+        // A clock that is ahead may have charged more than is deepest here: that stays.
+        let charged = charged.min(deepest).max(full_at);
         let State { idle_at, data } = charged.state();
         Verdict {
             remaining: self.tokens(charged, now),
@@ -239,12 +243,24 @@ impl Decide for TokenBucket {
 impl FullAt {
     /// The sooner of two.
     fn min(self, other: FullAt) -> FullAt {
-        let order = |at: FullAt| (at.whole, Reverse(at.early));
-        if order(other) < order(self) {
+        if other.order() < self.order() {
             other
         } else {
             self
         }
+    }
+
+    /// The later of two.
+    fn max(self, other: FullAt) -> FullAt {
+        if other.order() > self.order() {
+            other
+        } else {
+            self
+        }
+    }
+
+    fn order(self) -> (u64, Reverse<u64>) {
+        (self.whole, Reverse(self.early))
     }
 
     /// The other way round; never before `now`.

@@ -10,7 +10,7 @@ use hashbrown::HashTable;
 
 use super::prefix::Prefixes;
 use super::{Apis, Limit, Rule, Scope};
-use crate::algorithm::Counter;
+use crate::algorithm::{Clocks, Counter};
 use crate::config::Match;
 use crate::hash::{Hasher, Names, Tag};
 
@@ -71,8 +71,14 @@ struct Named<T> {
 
 impl Book {
     /// The book of these rules; `None` where there is no default among them.
-    pub fn new(rules: &[(Scope, Rule)], matching: Match, hasher: &Hasher) -> Option<Book> {
-        let entry = |scope: &Scope, rule: &Rule| Entry::new(scope, rule, matching, hasher);
+    pub fn new(
+        rules: &[(Scope, Rule)],
+        matching: Match,
+        hasher: &Hasher,
+        clocks: Clocks,
+    ) -> Option<Book> {
+        let limited = |limit: &Limit, order| Limited::new(limit, hasher.tag(limit, order), clocks);
+        let entry = |scope: &Scope, rule: &Rule| Entry::new(scope, rule, matching, limited);
         let (scope, rule) = rules.iter().find(|(scope, _)| *scope == Scope::default())?;
         let mut book = Book {
             matching,
@@ -238,15 +244,18 @@ impl<T> Default for Rules<T> {
 }
 
 impl Entry {
-    fn new(scope: &Scope, rule: &Rule, matching: Match, hasher: &Hasher) -> Entry {
+    fn new(
+        scope: &Scope,
+        rule: &Rule,
+        matching: Match,
+        limited: impl Fn(&Limit, u64) -> Limited,
+    ) -> Entry {
         let plan = match rule {
             Rule::Unlimited => Plan::Unlimited,
             Rule::Deny => Plan::Deny,
             Rule::Limits(limits) => {
-                let limited = |(index, limit)| {
-                    let order = order(limits, index, scope, matching);
-                    Limited::new(limit, hasher.tag(limit, order))
-                };
+                let limited =
+                    |(index, limit)| limited(limit, order(limits, index, scope, matching));
                 Plan::Limits(limits.iter().enumerate().map(limited).collect())
             }
         };
@@ -275,9 +284,9 @@ fn order(limits: &[Limit], index: usize, scope: &Scope, matching: Match) -> u64 
 }
 
 impl Limited {
-    fn new(limit: &Limit, tag: Tag) -> Limited {
+    fn new(limit: &Limit, tag: Tag, clocks: Clocks) -> Limited {
         Limited {
-            counter: Counter::new(limit),
+            counter: Counter::new(limit, clocks),
             tag,
             capacity: limit.capacity(),
             window_ms: limit.window_ns / 1_000_000,

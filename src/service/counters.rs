@@ -1,6 +1,7 @@
 //! The counters of a service: the table that its configuration asks for, and the secret
 //! under which names are hashed for it.
 
+use crate::algorithm::Clocks;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::hash::Secret;
@@ -24,6 +25,15 @@ pub(super) fn open(config: &Config) -> Result<(Table, Secret), Error> {
         (Some(shared), None) => Table::shared(shared, wanted),
         (None, Some(memory)) => Table::given(memory, wanted),
         (None, None) => Ok((Table::private(wanted.layout)?, wanted.secret)),
+    }
+}
+
+/// Whose clocks move the counters.
+pub(super) fn clocks(config: &Config) -> Clocks {
+    if config.shared().is_some() || config.given_memory().is_some() {
+        Clocks::Several
+    } else {
+        Clocks::One
     }
 }
 

@@ -26,6 +26,7 @@ use attempt::{Attempt, Time};
 use joint::{Joint, MAX_REQUESTS, Met, Mode};
 use rules::{Current, Rules};
 
+use crate::algorithm::Clocks;
 use crate::clock::Clock;
 use crate::config::{Config, OnFull, line};
 use crate::error::{Error, ErrorKind};
@@ -52,6 +53,8 @@ pub struct Service {
     queues: Queues,
     hasher: Hasher,
     clock: Clock,
+    /// Whose clocks move the counters, also under the rules of a reload.
+    clocks: Clocks,
     table: Table,
 }
 
@@ -70,13 +73,14 @@ impl Service {
         // A zone is made by those only who will use it.
         config.validate()?;
         let (table, secret) = counters::open(config)?;
-        let hasher = Hasher::new(secret);
-        let rules = Rules::new(config, &hasher)?;
+        let (hasher, clocks) = (Hasher::new(secret), counters::clocks(config));
+        let rules = Rules::new(config, &hasher, clocks)?;
         Ok(Service {
             rules: Current::new(rules),
             queues: Queues::default(),
             hasher,
             clock: config.clock(),
+            clocks,
             table,
         })
     }
@@ -88,7 +92,8 @@ impl Service {
     /// Fails with [`ErrorKind::Config`] where [`Config::validate`] does; then nothing
     /// changes.
     pub fn reload(&self, config: &Config) -> Result<(), Error> {
-        self.rules.replace(Rules::new(config, &self.hasher)?);
+        let rules = Rules::new(config, &self.hasher, self.clocks)?;
+        self.rules.replace(rules);
         self.queues.wake();
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::{ArcSwapOption, Guard};
 
+use crate::algorithm::Clocks;
 use crate::config::{Config, OnFull};
 use crate::error::{Error, ErrorKind};
 use crate::hash::Hasher;
@@ -40,9 +41,9 @@ pub(super) enum Held<'a> {
 }
 
 impl Rules {
-    pub fn new(config: &Config, hasher: &Hasher) -> Result<Rules, Error> {
+    pub fn new(config: &Config, hasher: &Hasher, clocks: Clocks) -> Result<Rules, Error> {
         config.validate()?;
-        let book = Book::new(config.rules(), config.matching(), hasher);
+        let book = Book::new(config.rules(), config.matching(), hasher, clocks);
         let no_default = || Error::new(ErrorKind::Config, "there is no default rule");
         Ok(Rules {
             book: book.ok_or_else(no_default)?,

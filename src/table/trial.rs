@@ -1,7 +1,7 @@
 //! One try at a decision on a table, for tests of the table alone.
 
 use super::{Change, NotStored, Table, Terms, Weight};
-use crate::algorithm::{Algorithm, Ask, Counter, Decide, State, Verdict, Visitor};
+use crate::algorithm::{Algorithm, Ask, Clocks, Counter, Decide, State, Verdict, Visitor};
 use crate::hash::Key;
 use crate::rule::{Limit, Sharing};
 
@@ -57,7 +57,7 @@ impl<'t> Trial<'t> {
 
 /// A limit of so much in so many ns.
 pub(super) fn counter(algorithm: Algorithm, limit: u64, window_ns: u64) -> Counter {
-    Counter::new(&Limit {
+    let limit = Limit {
         algorithm,
         limit,
         window_ns,
@@ -65,7 +65,8 @@ pub(super) fn counter(algorithm: Algorithm, limit: u64, window_ns: u64) -> Count
         name: None,
         per: Sharing::Pair,
         shadow: false,
-    })
+    };
+    Counter::new(&limit, Clocks::One)
 }
 
 /// A trial of a limit of so much.

@@ -83,7 +83,8 @@ impl Past {
     fn longest_wait_ms(&self) -> u64 {
         let window = self.rule.window_ms;
         match self.rule.algorithm {
-            "token-bucket" => window + window / self.rule.limit + 1,
+            // Rounded up twice, and clocks that differ a little.
+            "token-bucket" => window + window / self.rule.limit + 2,
             "sliding-window-counter" => 2 * window + 1,
             // A tick more, and clocks that differ by as much as that.
             "sliding-window" => window + 2 * window.div_ceil(1 << 31) + 1,
