@@ -201,21 +201,23 @@ impl<'b> Claimed<'b> {
         self.seen
     }
 
-    /// Changes the counter in a slot from `old` to `new`. Killed in between, it is
-    /// idle later rather than sooner; where it was as new, it is so still.
+    /// Changes a counter of which one word changes, or which is as new until its instant
+    /// is written: killed anywhere in here, it is what it was or what it becomes.
     #[inline]
-    pub fn update(&mut self, slot: Slot<'b>, weight: Weight, old: State, new: State) {
-        self.written = true;
-        let word = slot.fingerprint() | u64::from(weight.0) << 1;
-        slot.fingerprint.store(word, Ordering::Relaxed);
+    pub fn set(&mut self, slot: Slot<'b>, fingerprint: u64, weight: Weight, state: State) {
+        self.mark(slot, fingerprint, weight);
         let [idle_at, data] = slot.counter;
-        if old.idle_at == 0 || new.idle_at < old.idle_at {
-            data.store(new.data, Ordering::Release);
-            idle_at.store(new.idle_at, Ordering::Release);
-        } else {
-            idle_at.store(new.idle_at, Ordering::Release);
-            data.store(new.data, Ordering::Release);
-        }
+        data.store(state.data, Ordering::Release);
+        idle_at.store(state.idle_at, Ordering::Release);
+    }
+
+    /// Changes a counter that is noted in a seat. It has happened when `data` is written.
+    #[inline]
+    pub fn set_noted(&mut self, slot: Slot<'b>, fingerprint: u64, weight: Weight, state: State) {
+        self.mark(slot, fingerprint, weight);
+        let [idle_at, data] = slot.counter;
+        idle_at.store(state.idle_at, Ordering::Release);
+        data.store(state.data, Ordering::Release);
     }
 
     /// Puts a counter into a slot, in place of whatever it held. Killed in between,
@@ -225,6 +227,12 @@ impl<'b> Claimed<'b> {
         let [idle_at, data] = slot.counter;
         idle_at.store(state.idle_at, Ordering::Release);
         data.store(state.data, Ordering::Release);
+        self.mark(slot, fingerprint, weight);
+    }
+
+    #[inline]
+    fn mark(&mut self, slot: Slot<'b>, fingerprint: u64, weight: Weight) {
+        self.written = true;
         let word = fingerprint | u64::from(weight.0) << 1;
         slot.fingerprint.store(word, Ordering::Release);
     }

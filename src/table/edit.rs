@@ -3,12 +3,13 @@
 //! after that are chunks free that it no longer names.
 
 use super::bucket::Slot;
-use super::{Change, Full, Hands, Held, Table, Terms, Weight};
-use crate::algorithm::{Edit, Run, State};
+use super::log::Plan;
+use super::{Change, Full, Hands, Held, Table, Terms};
+use crate::algorithm::{Edit, Run};
 
 impl Table {
-    /// Makes sure that a change of a log has the chunk that it takes. What has expired
-    /// goes at once where that sets chunks free.
+    /// Plans a change of a log, if it is one, and makes sure of the chunk that it takes.
+    /// What has expired goes at once where that sets chunks free.
     pub(super) fn room_in_log<'t>(
         &'t self,
         held: &mut Held<'t>,
@@ -16,79 +17,71 @@ impl Table {
         change: &mut Change<'t>,
         hands: &mut Hands<'t>,
         terms: Terms,
-    ) -> Result<(), Full> {
+    ) -> Result<Option<Plan>, Full> {
         let Some(edit) = change.edit else {
-            return Ok(());
+            return Ok(None);
         };
-        let plan = self.pool().plan(slot.log(), edit, true);
+        let plan_of = |edit| {
+            let live = slot.is_live(terms.now);
+            self.pool().plan(slot.log(), edit, live)
+        };
+        let mut plan = plan_of(edit);
         if !plan.takes {
-            return Ok(());
+            return Ok(Some(plan));
         }
-        if let Edit::Slide { runs, count, add } = edit {
-            if !plan.lets_go.is_none() {
-                let (added, nothing) = (add, Run { count: 0, ..add });
-                let trim = Edit::Slide {
-                    runs,
-                    count,
-                    add: nothing,
-                };
-                let (weight, state) = (slot.weight(), slot.state());
-                self.apply(held, slot, trim, (weight, state), hands, terms);
-                change.edit = Some(Edit::Slide {
-                    runs: 0,
-                    count: 0,
-                    add: added,
-                });
-            }
+        if let Some((drop, add)) = in_two(edit).filter(|_| !plan.lets_go.is_none()) {
+            let trim = Change {
+                next: slot.state(),
+                weight: slot.weight(),
+                edit: Some(drop),
+                ..*change
+            };
+            self.edit_log(held, slot, &trim, plan_of(drop), hands);
+            change.edit = Some(add);
+            plan = plan_of(add);
         }
-        hands.reserve_chunk(terms)
+        hands.reserve_chunk(terms)?;
+        Ok(Some(plan))
     }
 
-    /// Changes a counter and its log, for which there is room.
+    /// Changes a counter and its log as planned. There is a chunk if it takes one.
     pub(super) fn edit_log<'t>(
         &'t self,
         held: &mut Held<'t>,
         slot: Slot<'t>,
         change: &Change<'t>,
+        plan: Plan,
         hands: &mut Hands<'t>,
-        terms: Terms,
     ) {
         let Some(edit) = change.edit else {
             return;
         };
-        let next = (change.weight, change.next);
-        self.apply(held, slot, edit, next, hands, terms);
-    }
-
-    /// Edits the log of the counter in a slot, which gets a weight and an instant.
-    fn apply<'t>(
-        &'t self,
-        held: &mut Held<'t>,
-        slot: Slot<'t>,
-        edit: Edit,
-        (weight, next): (Weight, State),
-        hands: &mut Hands<'t>,
-        terms: Terms,
-    ) {
-        let (number, old) = (held.number, slot.state());
-        let plan = self.pool().plan(slot.log(), edit, slot.is_live(terms.now));
         let seat = match (plan.takes, plan.lets_go.is_none()) {
-            (true, _) => Some(hands.with_chunk()),
-            (false, false) => Some(hands.any()),
-            (false, true) => None,
+            (true, _) => hands.with_chunk(),
+            (false, false) => hands.any(),
+            (false, true) => {
+                let log = self.pool().edit(edit, plan, held.number, None);
+                return change.with_log(log).set(held, slot);
+            }
         };
-        if let Some(seat) = seat {
-            seat.note(number, held.index(slot), old, plan.lets_go);
-        }
-        let taken = seat.filter(|_| plan.takes).and_then(|seat| seat.take());
-        let log = self.pool().edit(edit, plan, number, taken);
-        let new = State {
-            data: log.data(),
-            ..next
-        };
-        held.claimed.update(slot, weight, old, new);
-        if let Some(seat) = seat {
-            seat.settle();
-        }
+        seat.note_chunks(held.number, held.index(slot), slot.state(), plan.lets_go);
+        let taken = if plan.takes { seat.take() } else { None };
+        let log = self.pool().edit(edit, plan, held.number, taken);
+        change.with_log(log).set_noted(held, slot);
+        seat.settle_chunks();
     }
+}
+
+/// An edit that drops runs and adds one, as two.
+fn in_two(edit: Edit) -> Option<(Edit, Edit)> {
+    let Edit::Slide { runs, count, add } = edit else {
+        return None;
+    };
+    let drop = Edit::Slide {
+        runs,
+        count,
+        add: Run { count: 0, ..add },
+    };
+    let (runs, count) = (0, 0);
+    Some((drop, Edit::Slide { runs, count, add }))
 }

@@ -49,7 +49,7 @@ pub(crate) use bucket::Weight;
 use bucket::{Bucket, Claimed, SLOTS, Seen, Slot};
 use hands::Hands;
 pub(crate) use log::Log;
-use log::{Handle, Pool};
+use log::Pool;
 pub(crate) use open::Wanted;
 use peers::Peers;
 #[cfg(loom)]
@@ -59,7 +59,7 @@ pub(crate) use process::generation;
 pub(crate) use region::Layout;
 pub use region::Memory;
 use region::Region;
-use seat::SeatOf;
+use seat::{SeatOf, Seated};
 pub(crate) use stats::Event;
 use stats::Stripes;
 pub(crate) use step::{Change, MAX_CHANGES};
@@ -138,16 +138,6 @@ struct Held<'t> {
     claimed: Claimed<'t>,
 }
 
-impl Change<'_> {
-    /// Whether it is one store that changes the counter: of one word only, or of one that
-    /// is as good as new until its instant is written.
-    #[inline(always)]
-    fn is_one_word(&self) -> bool {
-        let (old, new) = (self.found.state, self.next);
-        old.idle_at == new.idle_at || old.data == new.data || old.idle_at == 0
-    }
-}
-
 impl<'t> Held<'t> {
     /// Which of the bucket's slots it is.
     fn index(&self, slot: Slot<'t>) -> usize {
@@ -215,10 +205,9 @@ impl Table {
             (Place::Here(home, slot), None) => {
                 let mut held = self.claim(home).ok_or(NotStored::Changed)?;
                 if change.is_one_word() {
-                    let old = change.found.state;
-                    held.claimed.update(slot, change.weight, old, change.next);
+                    change.set(&mut held, slot);
                 } else {
-                    self.update(&mut held, slot, &change, &mut Hands::new(self));
+                    self.set_noted(&mut held, slot, &change);
                 }
                 Ok(())
             }
@@ -229,25 +218,18 @@ impl Table {
         }
     }
 
-    /// Changes a counter that keeps no log. Where both words change it is noted what
-    /// they were: one who is killed between them leaves neither the old nor the new.
+    /// Changes a counter that keeps no log, both words of it: one who is killed between
+    /// them has noted what they were.
     #[inline(never)]
-    fn update<'t>(
-        &'t self,
-        held: &mut Held<'t>,
-        slot: Slot<'t>,
-        change: &Change<'t>,
-        hands: &mut Hands<'t>,
-    ) {
-        let old = change.found.state;
-        let seat = (!change.is_one_word()).then(|| hands.any());
-        if let Some(seat) = seat {
-            seat.note(held.number, held.index(slot), old, Handle::default());
-        }
-        held.claimed.update(slot, change.weight, old, change.next);
-        if let Some(seat) = seat {
-            seat.settle();
-        }
+    fn set_noted<'t>(&'t self, held: &mut Held<'t>, slot: Slot<'t>, change: &Change<'t>) {
+        let mut hands = Hands::new(self);
+        let near = self.seats(stats::stripe()).next();
+        // Nearly always that one is free.
+        let near = near.and_then(|seat| seat.claim(self.peers.own_id()));
+        let seat = near.as_ref().map_or_else(|| hands.any(), Seated::seat);
+        seat.note(held.number, held.index(slot), change.found.state);
+        change.set_noted(held, slot);
+        seat.settle();
     }
 
     #[inline(never)]
@@ -263,8 +245,9 @@ impl Table {
         let mut hands = Hands::new(self);
         change.edit = Some(edit);
         let room = self.room_in_log(&mut held, slot, &mut change, &mut hands, terms);
-        room.map_err(NotStored::Full)?;
-        self.edit_log(&mut held, slot, &change, &mut hands, terms);
+        if let Some(plan) = room.map_err(NotStored::Full)? {
+            self.edit_log(&mut held, slot, &change, plan, &mut hands);
+        }
         Ok(())
     }
 
@@ -285,9 +268,9 @@ impl Table {
             return held.claimed.clear(slot);
         }
         let seat = hands.any();
-        seat.note(held.number, held.index(slot), slot.state(), log);
+        seat.note_chunks(held.number, held.index(slot), slot.state(), log);
         held.claimed.clear(slot);
-        seat.settle();
+        seat.settle_chunks();
     }
 
     /// Counts what the table holds at `now`: a walk over all of it, bucket by

@@ -49,11 +49,11 @@ fn look(bucket: &Bucket) -> Seen<'_> {
 }
 
 /// Stores a counter in the bucket's first slot, without a look at what it holds.
-fn put(bucket: &Bucket, old: State, new: State) {
+fn put(bucket: &Bucket, state: State) {
     let seen = look(bucket);
     let slot = seen.slots().next().unwrap();
     let mut claimed = seen.claim(ME).unwrap();
-    claimed.update(slot, Weight::default(), old, new);
+    claimed.set(slot, 1 << 63, Weight::default(), state);
 }
 
 /// Adds 1 to both words of the bucket's first counter.
@@ -67,7 +67,7 @@ fn add_one(bucket: &Bucket) {
                 idle_at: old.idle_at + 1,
                 data: old.data + 1,
             };
-            claimed.update(slot, Weight::default(), old, new);
+            claimed.set(slot, 1 << 63, Weight::default(), new);
             return;
         }
     }
@@ -96,12 +96,9 @@ fn loom_a_reader_never_believes_a_counter_that_is_half_written() {
         let bucket = Arc::new(Bucket::new());
         let other = Arc::clone(&bucket);
         let writer = thread::spawn(move || {
-            let at = |time| State {
-                idle_at: time,
-                data: time,
-            };
-            put(&other, at(0), at(1));
-            put(&other, at(1), at(2));
+            for (idle_at, data) in [(1, 1), (2, 2)] {
+                put(&other, State { idle_at, data });
+            }
         });
         let seen = look(&bucket);
         let state = seen.slots().next().unwrap().state();
@@ -266,7 +263,7 @@ fn loom_nobody_is_refused_by_a_counter_that_is_half_written() {
             let seen = look(other.bucket(0));
             let slot = seen.find(key.fingerprint).unwrap();
             if let Some(mut claimed) = seen.claim(ME) {
-                claimed.update(slot, Weight::default(), slot.state(), state(begun));
+                claimed.set(slot, key.fingerprint, Weight::default(), state(begun));
             }
         });
         assert!(check(&table, key, 2));
@@ -322,8 +319,8 @@ impl Chunks {
 /// Gives back the chunks of a log that was forgotten.
 fn give(seated: &Seated<'_>, log: Handle) {
     let seat = seated.seat();
-    seat.note(0, 0, State::default(), log);
-    seat.settle();
+    seat.note_chunks(0, 0, State::default(), log);
+    seat.settle_chunks();
 }
 
 /// One takes a chunk while the other takes two and gives the first back.

@@ -24,6 +24,9 @@ use crate::sync::{AtomicU64, Ordering, fence};
 /// How many there are.
 pub(crate) const SEATS: usize = if cfg!(loom) { 2 } else { 24 };
 
+/// The bit of a seat's place that says that chunks are noted too.
+const CHUNKS: u64 = 1 << 3;
+
 /// The bit of a word that says that somebody has it; the lower half says who.
 pub(super) const TAKEN: u64 = 1 << 32;
 
@@ -36,8 +39,8 @@ pub(crate) struct Seat {
     free: AtomicU64,
     /// How many chunks of its share have ever been used.
     used: AtomicU64,
-    /// The counter that changes: its bucket, and in three bits its slot, counted from 1.
-    /// 0 where nothing is noted.
+    /// The counter that changes: its bucket, a bit that is set where chunks change too,
+    /// and in three bits its slot, counted from 1. 0 where nothing is noted.
     place: AtomicU64,
     /// What the counter was.
     idle_at: AtomicU64,
@@ -108,7 +111,7 @@ impl<'t> SeatOf<'t> {
     pub fn noted(self) -> Option<(u32, usize)> {
         let place = self.seat.place.load(Ordering::Acquire);
         let slot = (place as usize & 7).checked_sub(1)?;
-        Some((u32::try_from(place >> 3).ok()?, slot))
+        Some((u32::try_from(place >> 4).ok()?, slot))
     }
 
     /// Whether both are the same seat.
@@ -116,14 +119,25 @@ impl<'t> SeatOf<'t> {
         std::ptr::eq(self.seat, other.seat)
     }
 
-    /// Notes what a counter was, and which chunks it lets go, before it changes.
-    pub fn note(self, bucket: u32, slot: usize, was: State, lets_go: Handle) {
+    /// Notes what a counter was before it changes.
+    #[inline]
+    pub fn note(self, bucket: u32, slot: usize, was: State) {
+        self.begin(bucket, slot, was, 0);
+    }
+
+    /// The same of a counter that takes a chunk, or lets chunks go.
+    pub fn note_chunks(self, bucket: u32, slot: usize, was: State, lets_go: Handle) {
+        self.seat.taking.store(0, Ordering::Release);
+        self.seat.giving.store(lets_go.data(), Ordering::Release);
+        self.begin(bucket, slot, was, CHUNKS);
+    }
+
+    #[inline]
+    fn begin(self, bucket: u32, slot: usize, was: State, chunks: u64) {
         let seat = self.seat;
         seat.idle_at.store(was.idle_at, Ordering::Release);
         seat.data.store(was.data, Ordering::Release);
-        seat.taking.store(0, Ordering::Release);
-        seat.giving.store(lets_go.data(), Ordering::Release);
-        let place = u64::from(bucket) << 3 | (slot as u64 + 1);
+        let place = u64::from(bucket) << 4 | chunks | (slot as u64 + 1);
         seat.place.store(place, Ordering::Release);
     }
 
@@ -151,28 +165,39 @@ impl<'t> SeatOf<'t> {
         Some(number)
     }
 
-    /// The change has happened: what it let go is free, and nothing is noted.
+    /// The change has happened, and is noted no more.
+    #[inline]
     pub fn settle(self) {
-        let seat = self.seat;
-        self.push(Handle::of(seat.giving.load(Ordering::Relaxed)));
-        seat.place.store(0, Ordering::Release);
+        self.seat.place.store(0, Ordering::Release);
+    }
+
+    /// The same; what the counter let go is free.
+    pub fn settle_chunks(self) {
+        self.push(Handle::of(self.seat.giving.load(Ordering::Relaxed)));
+        self.settle();
     }
 
     /// Finishes or undoes what is noted about a slot of a bucket that is ours.
     pub fn resolve<'b>(self, bucket: &mut Claimed<'b>, slot: Slot<'b>) {
         let seat = self.seat;
-        let giving = Handle::of(seat.giving.load(Ordering::Relaxed));
+        let chunks = seat.place.load(Ordering::Relaxed) & CHUNKS != 0;
         let happened = slot.is_free() || slot.state().data != seat.data.load(Ordering::Relaxed);
-        if happened {
-            self.push(giving);
-        } else {
+        if !happened {
             bucket.set_idle_at(slot, seat.idle_at.load(Ordering::Relaxed));
-            let taken = seat.taking.load(Ordering::Relaxed) as u32;
-            if taken != 0 && Some(taken) != self.next_fresh() {
-                self.push(Handle::single(taken));
-            }
         }
-        seat.place.store(0, Ordering::Release);
+        match (chunks, happened) {
+            (true, true) => self.push(Handle::of(seat.giving.load(Ordering::Relaxed))),
+            (true, false) => self.put_back(seat.taking.load(Ordering::Relaxed) as u32),
+            (false, _) => {}
+        }
+        self.settle();
+    }
+
+    /// Gives back what was to be taken, if it was taken.
+    fn put_back(self, chunk: u32) {
+        if Some(chunk) != self.next_fresh() {
+            self.push(Handle::single(chunk));
+        }
     }
 
     /// How many chunks can be had here, up to `most`.

@@ -8,6 +8,7 @@
 use arrayvec::ArrayVec;
 
 use super::bucket::{Slot, Weight};
+use super::log::{Handle, Plan};
 use super::{Found, Full, Hands, Held, Home, NotStored, Place, Table, Terms};
 use crate::algorithm::{Edit, State};
 use crate::hash::Key;
@@ -25,6 +26,33 @@ pub(crate) struct Change<'t> {
     pub edit: Option<Edit>,
 }
 
+impl<'t> Change<'t> {
+    /// Whether it is one store that changes the counter: of one word only, or of one that
+    /// is as good as new until its instant is written.
+    #[inline(always)]
+    pub(super) fn is_one_word(&self) -> bool {
+        let (old, new) = (self.found.state, self.next);
+        old.idle_at == new.idle_at || old.data == new.data || old.idle_at == 0
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&self, held: &mut Held<'t>, slot: Slot<'t>) {
+        let claimed = &mut held.claimed;
+        claimed.set(slot, self.key.fingerprint, self.weight, self.next);
+    }
+
+    pub(super) fn set_noted(&self, held: &mut Held<'t>, slot: Slot<'t>) {
+        let claimed = &mut held.claimed;
+        claimed.set_noted(slot, self.key.fingerprint, self.weight, self.next);
+    }
+
+    /// The same with what has become of the counter's log.
+    pub(super) fn with_log(mut self, log: Handle) -> Change<'t> {
+        self.next.data = log.data();
+        self
+    }
+}
+
 /// The buckets that a step holds, by their numbers.
 pub(super) type HeldBuckets<'t> = ArrayVec<Held<'t>, { 2 * MAX_CHANGES }>;
 
@@ -35,6 +63,7 @@ struct Room<'t> {
     slot: Slot<'t>,
     is_new: bool,
     change: Change<'t>,
+    plan: Option<Plan>,
 }
 
 impl Table {
@@ -63,7 +92,7 @@ impl Table {
             }
         }
         for room in &rooms {
-            self.fill(&mut held, room, &mut hands, terms);
+            self.fill(&mut held, room, &mut hands);
         }
         Ok(())
     }
@@ -89,30 +118,28 @@ impl Table {
             slot,
             is_new,
             change: *change,
+            plan: None,
         };
         for held in claimed(held, bucket) {
-            let made = self.room_in_log(held, slot, &mut room.change, hands, terms);
-            if let Err(full) = made {
-                if is_new {
-                    held.claimed.clear(slot);
+            match self.room_in_log(held, slot, &mut room.change, hands, terms) {
+                Ok(plan) => room.plan = plan,
+                Err(full) => {
+                    if is_new {
+                        held.claimed.clear(slot);
+                    }
+                    return Err(full);
                 }
-                return Err(full);
             }
         }
         Ok(room)
     }
 
-    fn fill<'t>(
-        &'t self,
-        held: &mut HeldBuckets<'t>,
-        room: &Room<'t>,
-        hands: &mut Hands<'t>,
-        terms: Terms,
-    ) {
+    fn fill<'t>(&'t self, held: &mut HeldBuckets<'t>, room: &Room<'t>, hands: &mut Hands<'t>) {
         let (slot, change) = (room.slot, &room.change);
-        claimed(held, room.bucket).for_each(|held| match change.edit {
-            None => self.update(held, slot, change, hands),
-            Some(_) => self.edit_log(held, slot, change, hands, terms),
+        claimed(held, room.bucket).for_each(|held| match room.plan {
+            Some(plan) => self.edit_log(held, slot, change, plan, hands),
+            None if change.is_one_word() => change.set(held, slot),
+            None => self.set_noted(held, slot, change),
         });
     }
 
