@@ -225,7 +225,8 @@ static void both_together_get_exactly_the_limit(const struct rule *rule) {
                 CHECK(control(&two, CHECK_IT, 1).allowed);
             }
         }
-        while (given <= rule->limit && early(&two, CHECK_IT, 1).allowed) { /* what a bucket gained in 100 ms */
+        /* What a bucket gains in 100 ms, the early one alone sees. */
+        while (given <= rule->limit && early(&two, CHECK_IT, 1).allowed) {
             given++;
         }
         CHECK(!late(&two, CHECK_IT, 1).allowed);
