@@ -22,7 +22,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all demo test bench header install uninstall clean help tools check-demo
+.PHONY: all demo demo-prefork test bench header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -58,12 +58,16 @@ demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limi
 	@echo
 	@$(BUILD)/weblog examples/weblog.conf examples/access.log
 
+demo-prefork: $(BUILD)/prefork ## Run four processes that share one limit
+	@python3 examples/prefork_client.py $(BUILD)/prefork examples/prefork.conf
+
 test: tools all ## Run all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
 	RUSTFLAGS="--cfg loom" $(CARGO) test --locked --target-dir $(TARGET)/loom --release --lib loom
 	$(MAKE) check-demo
+	$(MAKE) demo-prefork
 
 tools: # what the tests need beside Rust
 	@.ci/tools
@@ -105,5 +109,5 @@ clean: ## Remove what was built
 	@rm -rf $(BUILD)
 
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
-	    printf '  make %-10s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
+	    printf '  make %-13s %s\n' "$$name" "$$text"; done

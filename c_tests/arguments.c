@@ -138,6 +138,65 @@ static void config_set_rule(void) {
     rl_config_free(c);
 }
 
+/* NULL and what is not aligned are refused; the size is looked at by rl_service_new. */
+static void config_set_memory(void) {
+    enum { LEAST = 16384 };
+    uint64_t *memory = calloc(1, LEAST);
+    char *start = (char *)memory;
+    rl_config *c = fixture_config("default = deny");
+    rl_service *made = NULL;
+    rl_error error = {0};
+    NEED(memory != NULL);
+    CHECK_INT(rl_config_set_memory(NULL, memory, LEAST), RL_ERR_ARGUMENT);
+    CHECK_INT(rl_config_set_memory(NULL, NULL, 0), RL_ERR_ARGUMENT);
+    CHECK_INT(rl_config_set_memory(c, NULL, LEAST), RL_ERR_ARGUMENT);
+    CHECK_INT(rl_config_set_memory(c, NULL, 0), RL_ERR_ARGUMENT);
+    for (size_t off = 1; off < 8; off++) {
+        CHECK_INT(rl_config_set_memory(c, start + off, LEAST - 8), RL_ERR_ARGUMENT);
+    }
+    CHECK(is_filled_with(memory, LEAST, 0));
+
+    const size_t too_small[] = {0, 1, 8, 4096, LEAST - 8, LEAST - 1};
+    for (size_t i = 0; i < sizeof too_small / sizeof *too_small; i++) {
+        CHECK_INT(rl_config_set_memory(c, memory, too_small[i]), RL_OK);
+        CHECK_INT(rl_service_new(c, &made, &error), RL_ERR_MEMORY);
+        CHECK_INT(error.status, RL_ERR_MEMORY);
+        CHECK(strstr(error.message, "16384") != NULL || strstr(error.message, "16,384") != NULL);
+    }
+    CHECK(made == NULL);
+    CHECK(is_filled_with(memory, LEAST, 0));
+    CHECK_INT(rl_config_set_memory(c, memory, LEAST), RL_OK); /* the last call counts */
+    CHECK_INT(rl_service_new(c, &made, &error), RL_OK);
+    rl_service_free(made);
+
+    made = NULL;
+    CHECK_INT(rl_config_set(c, "shared", "/librl-arguments", NULL), RL_OK);
+    CHECK_EXPLAINS(rl_service_new(c, &made, &error), RL_ERR_CONFIG);
+    CHECK(made == NULL);
+    CHECK_INT(rl_zone_unlink("/librl-arguments"), RL_ERR_IO); /* it has made none */
+    rl_config_free(c);
+    free(memory);
+}
+
+/* ---- zones ------------------------------------------------------------------------ */
+
+static void zone_unlink(void) {
+    char name[257]; /* a /, 255 bytes and a NUL */
+    memset(name, 'n', sizeof name);
+    name[0] = '/';
+    name[256] = '\0';
+    const char *const wrong[] = {"",     "zone", "/",     "//",   "/.",        "/..",
+                                 "/a/b", "//a",  "/a/",   "./a",  "../../tmp", name,
+                                 long_name};
+    CHECK_INT(rl_zone_unlink(NULL), RL_ERR_ARGUMENT);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_INT(rl_zone_unlink(wrong[i]), RL_ERR_ARGUMENT);
+    }
+    name[255] = '\0'; /* good names, of which there is no zone */
+    CHECK_INT(rl_zone_unlink(name), RL_ERR_IO);
+    CHECK_INT(rl_zone_unlink("/librl-there-is-no-such-zone"), RL_ERR_IO);
+}
+
 static void service_new_and_free(void) {
     rl_service *made = NULL;
     CHECK_EXPLAINS(rl_service_new(NULL, &made, &error), RL_ERR_ARGUMENT);
@@ -339,6 +398,8 @@ int main(void) {
     config_parse();
     config_load_and_set();
     config_set_rule();
+    config_set_memory();
+    zone_unlink();
     service_new_and_free();
     check();
     check_with(rl_check_bytes);

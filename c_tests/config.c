@@ -44,7 +44,9 @@ static const struct {
     {"default = token-bucket,5,10,shadow,shadow\n", 1, 0, "shadow"},
     {"default = unlimited\nuser.a* = deny\n", 2, 0, "*"},
     {"default = unlimited\nmatch = some\n", 2, 9, "some"},
-    {"default = unlimited\nshared = /zone\n", 2, 0, "not supported"},
+    {"default = unlimited\nshared = zone\n", 2, 10, "such as /shop"},
+    {"default = unlimited\nshared = /a/b\n", 2, 10, "/a/b"},
+    {"default = unlimited\nshared = /z\nshared-mode = 0700\n", 3, 15, "0700"},
 };
 
 static void a_wrong_text_says_where_and_what(void) {
@@ -113,6 +115,23 @@ static void a_config_without_a_default_makes_no_service(void) {
     CHECK_INT(rl_service_new(config, &service, &error), RL_ERR_CONFIG);
     CHECK_INT(error.status, RL_ERR_CONFIG);
     CHECK(service == (rl_service *)&config);
+    rl_config_free(config);
+}
+
+/* Neither for a new service nor for one that is there. */
+static void a_mode_without_shared_memory_makes_no_service(void) {
+    rl_config *config = new_config();
+    rl_service *service = NULL;
+    rl_error error;
+    CHECK_INT(rl_config_set(config, "default", "unlimited", NULL), RL_OK);
+    NEED(rl_service_new(config, &service, NULL) == RL_OK);
+    CHECK_INT(rl_config_set(config, "shared-mode", "0660", &error), RL_OK);
+    CHECK_INT(rl_reload(service, config, &error), RL_ERR_CONFIG);
+    rl_service_free(service);
+    service = NULL;
+    CHECK_INT(rl_service_new(config, &service, &error), RL_ERR_CONFIG);
+    CHECK_CONTAINS(error.message, "shared = /NAME");
+    CHECK(service == NULL);
     rl_config_free(config);
 }
 
@@ -223,6 +242,7 @@ int main(void) {
     a_wrong_text_says_where_and_what();
     an_error_leaves_the_config_as_it_was();
     a_config_without_a_default_makes_no_service();
+    a_mode_without_shared_memory_makes_no_service();
     a_name_is_given_once_however_it_comes();
     a_file_that_is_not_there_is_an_io_error();
     a_file_is_read_as_its_text_is();

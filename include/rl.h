@@ -87,7 +87,8 @@
  * most specific rule counts, but those of the pair, the user, the API and the default, as
  * one decision). With match = all, unlimited adds no limit and lifts none, deny refuses,
  * each of the four kinds of rule has counters of its own, and no request may meet more
- * than 8 limits.
+ * than 8 limits. And there are shared and shared-mode, for counters that many processes
+ * have in common: see MANY PROCESSES below.
  *
  *
  * THE CALLS THAT ASK
@@ -120,9 +121,10 @@
  * Every function may be called from any thread. Any number of threads may use the same
  * clock, configuration or service at the same time, without a lock of their own; only
  * the _free function must have the object for itself, and be the last to get it. A
- * check waits for another only where both have a counter in the same small part of the
- * table, or share one, and then for as long as the other takes to write it: a moment, or
- * until the other has the processor back. Only rl_acquire waits longer, as it is asked
+ * check waits for another, of this process or of one that shares the zone, only where
+ * both have a counter in the same small part of the table, or share one, and then for as
+ * long as the other takes to write it: a moment, or until the other has the processor
+ * back. Only rl_acquire waits longer, as it is asked
  * to. The library starts no thread. Do not check from a signal handler: it might
  * interrupt a check, and wait for it.
  *
@@ -138,12 +140,51 @@
  * length say.
  *
  *
- * PROCESSES AND LIMITS
+ * MANY PROCESSES
  *
- * A service belongs to one process. After fork() the child has a copy of it that counts
- * on its own, per=all too. Fork while no other thread is in the library, rl_acquire
- * included, or make services after it: what another thread was writing, and its place in
- * a queue, would stay so in the child for ever.
+ * Without more, a service counts for its own process alone, per=all too. With
+ *
+ *     shared      = /shop
+ *     shared-mode = 0600
+ *     memory      = 64m
+ *
+ * its counters stand in a zone: shared memory that all processes of a machine have in
+ * common that name it, forked or not, in any number. They give together what each limit
+ * says. A name is a / and 1 to 254 bytes without another /. shared-mode says who may use
+ * the zone, as of a file: from 0600, where nothing is said, which is its owner alone, to
+ * 0666. Who comes first makes the zone, with its setting memory; the others join it as it
+ * is. It keeps what was counted when all have ended, until rl_zone_unlink or the end of
+ * the machine's run. rl_config_set_memory does the same with memory of the caller's.
+ *
+ * Rules, match and on-full are each process's own. Two processes with different rules
+ * share the counters of the limits that they have in common (the same algorithm, window,
+ * per= and names), and each goes by its own LIMIT. Statistics are those of the zone.
+ * rl_acquire queues within a process only: the first of each process wait side by side.
+ * A clock of the caller's must show the same time in all processes.
+ *
+ * rl_service_new answers RL_ERR_ZONE where the zone was made by a library with another
+ * layout version, for another kind of clock or before the last boot, where it belongs to
+ * another user, where others may write to it than its mode says, and where it is cut
+ * short or damaged; the message says what to do. Whoever may write to a zone can make its
+ * answers wrong, for all who use it; no bytes in it make them crash or hang.
+ *
+ * Fork at any time. The child may use the services of its parent: those with a zone go on
+ * sharing it, and so do those in memory of the caller's that is mapped MAP_SHARED; of
+ * others it has a copy that counts on its own from there. Nobody waits in a copied queue
+ * of rl_acquire. A rl_config, or a manual clock, may be used in the child if no other
+ * thread was in one of its functions at the fork. Parent and child each free their own.
+ *
+ * A process may be killed at any time. At most the request that it was at is lost: it may
+ * be charged without having been answered, and nothing is ever given twice. If it was
+ * writing, its counters are taken over within milliseconds. One that is only stopped
+ * (SIGSTOP) is waited for where it was writing. Where processes cannot see each other's
+ * ids, as in containers that have nothing but the memory in common, 10 s without a change
+ * count as a death. Two things look as if the process were still writing, and those
+ * counters are waited for as long as it lives: an exec() while other threads are in the
+ * middle of a check, and the end of a thread in the middle of one.
+ *
+ *
+ * LIMITS
  *
  * The counters' memory is bounded by the memory setting, whoever thinks up how many names;
  * rules come on top. Checks do not allocate, but for the first of a thread after a reload
@@ -219,18 +260,22 @@ typedef int32_t rl_status;
 #define RL_ERR_CONFIG (-2)
 
 /**
- * Memory could not be had, or the buffer handed in is too small.
+ * Memory could not be had, or the buffer or memory handed in is too small.
  */
 #define RL_ERR_MEMORY (-3)
 
 /**
- * A file could not be opened or read, or the system gave no random bytes.
+ * A file or shared memory could not be made, opened, read, mapped or removed, or the
+ * system gave no random bytes.
  */
 #define RL_ERR_IO (-4)
 
 /**
- * Shared memory has another layout or another owner, or is damaged. No function
- * of this version returns it.
+ * Shared memory, or memory of the caller's, holds what cannot be joined: a zone of
+ * another layout version, of another kind of clock or from before the last boot; one that
+ * belongs to another user or that others may write to than its mode says; or no whole
+ * zone, cut short or damaged. rl_error says which, and what to do. Nothing in it has been
+ * changed.
  */
 #define RL_ERR_ZONE (-5)
 
@@ -416,8 +461,7 @@ rl_status rl_config_new(rl_config **out);
  * Returns
  *   RL_OK            the lines have been added
  *   RL_ERR_ARGUMENT  config is NULL, or text is NULL and len is not 0
- *   RL_ERR_CONFIG    a line is wrong, or asks for what this version cannot do yet;
- *                    *error says which, and why
+ *   RL_ERR_CONFIG    a line is wrong; *error says which, and why
  *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_config_parse(rl_config *config,
@@ -432,8 +476,7 @@ rl_status rl_config_parse(rl_config *config,
  *   RL_OK            the lines have been added
  *   RL_ERR_ARGUMENT  config or path is NULL
  *   RL_ERR_IO        the file could not be read; *error says why
- *   RL_ERR_CONFIG    a line is wrong, or asks for what this version cannot do yet;
- *                    *error says which, and why
+ *   RL_ERR_CONFIG    a line is wrong; *error says which, and why
  *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_config_load(rl_config *config, const char *path, rl_error *error);
@@ -445,8 +488,7 @@ rl_status rl_config_load(rl_config *config, const char *path, rl_error *error);
  * Returns
  *   RL_OK            the entry has been added
  *   RL_ERR_ARGUMENT  config, name or value is NULL
- *   RL_ERR_CONFIG    the entry is wrong, or there already, or asks for what this
- *                    version cannot do yet; *error says why
+ *   RL_ERR_CONFIG    the entry is wrong, or there already; *error says why
  *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_config_set(rl_config *config,
@@ -489,6 +531,32 @@ rl_status rl_config_set_rule(rl_config *config,
  *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_config_set_clock(rl_config *config, rl_clock *clock);
+
+/**
+ * Puts the counters of services of this configuration into memory of the caller's, such
+ * as a mapping that several processes have, each at an address of its own. A second call
+ * replaces the memory of the first. With the setting shared beside it, no service can be
+ * made.
+ *
+ * All of it must be zero, and becomes a zone, or it holds a zone already, of the same
+ * size, and that is joined; several processes may try at the same time. rl_service_new
+ * says whether it fits. The setting memory is ignored then. address must be a multiple of
+ * 8; best is one of 128. Any size is taken here, but it takes 16,384 bytes at least to
+ * make a service (RL_ERR_MEMORY of rl_service_new).
+ *
+ * The memory stays the caller's: it must be there, for reading and writing, until the
+ * last service that uses it is freed, in every process that does, and nothing but the
+ * library may write to it. The library never frees or unmaps it. Zeros start it anew,
+ * when no service uses it.
+ *
+ * Returns
+ *   RL_OK            services made from now on have their counters there
+ *   RL_ERR_ARGUMENT  config or address is NULL, or address is not a multiple of 8
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_config_set_memory(rl_config *config,
+                               void *address,
+                               size_t size);
 
 /**
  * Frees a configuration. Services made of it need it no more.
@@ -669,11 +737,13 @@ size_t rl_decision_headers(const rl_decision *decision,
 /* --- Statistics -------------------------------------------------------------------- */
 
 /**
- * What a service has done since it was made, and what it holds now.
+ * What a service has done since it was made, and what it holds now. With shared memory,
+ * or memory of the caller's, these are the numbers of the zone: of all processes that use
+ * it or have used it, since it was made.
  *
  * The struct begins with its own size, so that it can grow: begin with
  * rl_stats stats = RL_STATS_INIT, and a later library fills no more of it than this
- * header knows. All counts are of the one service, and start at 0.
+ * header knows. Without a zone, all counts are of the one service, and start at 0.
  */
 typedef struct rl_stats {
     /**
@@ -717,7 +787,7 @@ typedef struct rl_stats {
      */
     uint64_t refused_full;
     /**
-     * Locks taken over from a process that died. 0 in this version.
+     * Locks taken over from a process that died while it wrote.
      */
     uint64_t recovered_locks;
     /**
@@ -739,7 +809,8 @@ typedef struct rl_stats {
 /**
  * A rate limiter: rules, and the counters of all who have asked. All its functions
  * but rl_service_free may run on any threads at the same time, without a lock of the
- * caller's.
+ * caller's. A forked child may go on using it (see MANY PROCESSES at the top of this
+ * file).
  */
 typedef struct rl_service rl_service;
 
@@ -751,13 +822,26 @@ typedef struct rl_service rl_service;
  * system gives the memory itself as counters fill it. The service is written to *out
  * and belongs to the caller: rl_service_free.
  *
+ * With the setting shared, or after rl_config_set_memory, the counters stand in a zone.
+ * Where there is none it is made, and where there is one it is joined with all that was
+ * counted in it: then the setting memory, and whether these rules keep logs, change
+ * nothing. Any number of processes may do so at the same time.
+ *
  * Returns
  *   RL_OK            the service is in *out
  *   RL_ERR_ARGUMENT  config or out is NULL
  *   RL_ERR_CONFIG    there is no default rule, or with match = all a request could
- *                    meet more than 8 limits; *error says which
- *   RL_ERR_MEMORY    the memory could not be had
- *   RL_ERR_IO        the system gives no random bytes, under which names are hashed
+ *                    meet more than 8 limits, or there is shared-mode without shared,
+ *                    or both shared and memory of the caller's; *error says which
+ *   RL_ERR_MEMORY    the memory could not be had, or that of rl_config_set_memory is
+ *                    too small: it takes 16,384 bytes
+ *   RL_ERR_IO        the system gives no random bytes, under which names are hashed,
+ *                    or shared memory could not be made, opened or mapped; *error says
+ *                    why
+ *   RL_ERR_ZONE      what is there cannot be joined: it has another layout version,
+ *                    another kind of clock, or is from before the last boot; it belongs
+ *                    to another user, or others may write to it than its mode says; or
+ *                    it is cut short or damaged. *error says which, and what to do
  *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_service_new(const rl_config *config,
@@ -766,8 +850,10 @@ rl_status rl_service_new(const rl_config *config,
 
 /**
  * Gives the service the rules of a configuration in place of those that it has. Of the
- * settings, on-full and match take effect; memory and clock are set once and for all by
- * rl_service_new, and those of the new configuration are ignored.
+ * settings, on-full and match take effect; memory, clock, shared and memory of the
+ * caller's are set once and for all by rl_service_new, and those of the new configuration
+ * are ignored. Rules are this process's own: others that share the counters have theirs,
+ * and are reloaded each by itself.
  *
  * Every check has either the old rules or the new ones, never a mixture; so has each
  * request of a batch. A counter goes on where the algorithm, the window and the sharing
@@ -779,7 +865,8 @@ rl_status rl_service_new(const rl_config *config,
  * afterwards.
  *
  * Half of the memory is for the logs of sliding windows if there was such a rule when
- * the service was made, else a 64th; a reload does not change that. After the first
+ * the service (or the zone, by whichever process) was made, else a 64th; a reload does
+ * not change that. After the first
  * reload, the first check of each thread may allocate once, and a check that is the last
  * to use the old rules frees them.
  *
@@ -789,8 +876,8 @@ rl_status rl_service_new(const rl_config *config,
  *   RL_OK            the next checks have the new rules
  *   RL_ERR_ARGUMENT  service or config is NULL
  *   RL_ERR_CONFIG    there is no default rule, or with match = all a request could
- *                    meet more than 8 limits; *error says which, and the old rules
- *                    stay
+ *                    meet more than 8 limits, or there is shared-mode without shared;
+ *                    *error says which, and the old rules stay
  *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_reload(rl_service *service,
@@ -828,6 +915,8 @@ rl_status rl_explain(rl_service *service,
  * rl_stats stats = RL_STATS_INIT. A larger size than this library knows is fine, what
  * lies beyond is not touched; of a smaller one the whole fields that it has are filled.
  *
+ * With a zone, they are those of the zone, summed over all its processes.
+ *
  * Any threads may call it at the same time, also while others check. Each number is
  * right by itself; together they are no snapshot while checks go on.
  *
@@ -863,7 +952,8 @@ rl_status rl_stats_prometheus(rl_service *service,
 
 /**
  * Frees a service and its counters. It must be the last call with this service: no
- * other may be running or follow.
+ * other may be running or follow. A zone stays, with what was counted: this process
+ * leaves it. After a fork, parent and child each free their own.
  *
  * NULL is allowed and does nothing.
  */
@@ -1010,7 +1100,9 @@ rl_status rl_peek(rl_service *service,
  * in the order in which they came. How long those in front will take is not known, so a
  * place in the queue may end with the timeout. With timeout_ms 0 the answer is there at
  * once. Other calls do not queue, and may take what was waited for. After rl_refund,
- * rl_reset and rl_reload the first in each queue looks again.
+ * rl_reset and rl_reload the first in each queue looks again. A queue is one process's
+ * own: where others share the counters, the first of each queue stands beside theirs, and
+ * what they give back is found at the next look.
  *
  * The time is that of the service's clock: a manual clock wakes the waiting when it is
  * set or advanced. A wait is no busy one, and cannot be broken off: rl_service_free has
@@ -1102,6 +1194,30 @@ rl_status rl_reset(rl_service *service,
                    size_t user_len,
                    const void *api,
                    size_t api_len);
+
+/* --- Zone -------------------------------------------------------------------------- */
+
+/**
+ * Removes the zone of this name, that of the setting shared, with all that was counted in
+ * it. name is a C string, such as "/shop".
+ *
+ * This is safe when no process uses the zone, or when all that do are about to be
+ * restarted. Those that have it open go on with the old one, and those that come later
+ * make a new one: until all have come over, the two together give twice what a limit
+ * says. A zone need not be removed, and comes to its end with the machine. It is removed
+ * to make a new one of another size, or with another setting clock, or when a new version
+ * of the library has another layout: where rl_service_new says RL_ERR_ZONE.
+ *
+ * Any thread may call it at any time. As a rule it takes the zone's owner or root.
+ *
+ * Returns
+ *   RL_OK            there is no zone of this name any more
+ *   RL_ERR_ARGUMENT  name is NULL, or not a / and 1 to 254 bytes without another /, or it
+ *                    is "/." or "/.."
+ *   RL_ERR_IO        there is none of this name, or this process may not remove it
+ *   RL_ERR_INTERNAL  a bug in the library
+ */
+rl_status rl_zone_unlink(const char *name);
 
 /** How a rl_stats begins: with its size, and everything else 0. */
 #define RL_STATS_INIT { sizeof(rl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::{Error, ErrorKind};
+use crate::fork::PerProcess;
 
 /// The last instant a clock can show: 2^63-1 ns, 292 years.
 pub const MAX_NS: u64 = i64::MAX as u64;
@@ -41,11 +41,19 @@ enum Source {
     Callback(Arc<dyn Fn() -> u64 + Send + Sync>),
 }
 
+/// What times of a clock can be compared with: those of the same kind, and no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    System(SystemClock),
+    Manual,
+    Callback,
+}
+
 /// A time that somebody sets, and who waits for it to change.
 #[derive(Default)]
 struct Manual {
     now: AtomicU64,
-    sleepers: Mutex<Vec<Thread>>,
+    sleepers: PerProcess<Vec<Thread>>,
 }
 
 impl Clock {
@@ -105,6 +113,15 @@ impl Clock {
         Ok(())
     }
 
+    /// Which kind of clock it is.
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.0 {
+            Source::System(clock) => Kind::System(*clock),
+            Source::Manual(_) => Kind::Manual,
+            Source::Callback(_) => Kind::Callback,
+        }
+    }
+
     /// Whether one can sleep by this clock: not where only a callback knows the time.
     pub(crate) fn can_sleep(&self) -> bool {
         !matches!(self.0, Source::Callback(_))
@@ -136,14 +153,46 @@ impl Clock {
     }
 }
 
+impl Kind {
+    /// All kinds. In shared memory, each is known by its place here.
+    pub const ALL: [Kind; 5] = [
+        Kind::System(SystemClock::Monotonic),
+        Kind::System(SystemClock::MonotonicCoarse),
+        Kind::System(SystemClock::Realtime),
+        Kind::Manual,
+        Kind::Callback,
+    ];
+
+    /// Whether its times depend on the time namespace.
+    pub fn is_monotonic(self) -> bool {
+        use SystemClock::{Monotonic, MonotonicCoarse};
+        matches!(self, Kind::System(Monotonic | MonotonicCoarse))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::System(SystemClock::Monotonic) => "clock = monotonic",
+            Kind::System(SystemClock::MonotonicCoarse) => "clock = monotonic-coarse",
+            Kind::System(SystemClock::Realtime) => "clock = realtime",
+            Kind::Manual => "a manual clock",
+            Kind::Callback => "a clock function",
+        })
+    }
+}
+
 impl Manual {
     fn wake(&self) {
-        let sleepers = std::mem::take(&mut *self.sleepers.lock());
-        sleepers.iter().for_each(Thread::unpark);
+        if let Some(sleepers) = self.sleepers.get_if_begun() {
+            let sleepers = std::mem::take(&mut *sleepers.lock());
+            sleepers.iter().for_each(Thread::unpark);
+        }
     }
 
     fn sleep_until(&self, until_ns: u64) {
-        let mut sleepers = self.sleepers.lock();
+        let hold = self.sleepers.get();
+        let mut sleepers = hold.lock();
         // Under the lock, so that a change after this look wakes us.
         if self.now.load(Ordering::Acquire) >= until_ns {
             return;
@@ -152,7 +201,7 @@ impl Manual {
         sleepers.push(thread::current());
         drop(sleepers);
         thread::park();
-        self.sleepers.lock().retain(|sleeper| sleeper.id() != own);
+        hold.lock().retain(|sleeper| sleeper.id() != own);
     }
 }
 

@@ -80,6 +80,7 @@ mod capi;
 pub mod clock;
 pub mod config;
 pub mod error;
+mod fork;
 mod hash;
 pub mod rule;
 pub mod service;

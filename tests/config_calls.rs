@@ -124,8 +124,22 @@ fn a_configuration_needs_a_default_rule() {
     config.validate().unwrap();
 }
 
+#[test]
+fn a_mode_needs_something_that_is_shared() {
+    let mut config = Config::new();
+    config.parse(b"default = deny\nshared-mode = 0660").unwrap();
+    let error = fails(&mut config, |config| config.validate());
+    assert_eq!(error.kind, ErrorKind::Config);
+    assert!(
+        error.message.contains("write shared = /NAME too"),
+        "{error}"
+    );
+    config.set(b"shared", b"/rl").unwrap();
+    config.validate().unwrap();
+}
+
 /// What texts are made of that come close to being right.
-const PIECES: &str = r#"default user. api. memory clock on-full match shared = " \x41 \ * # , + deny all
+const PIECES: &str = r#"default user. api. memory clock on-full match shared shared-mode /rl 0660 = " \x41 \ * # , + deny all
     token-bucket sliding_window fixed-window,5,1 burst= name= per= per=all name=a shadow
     5 0 99999999999999999999 ms d"#;
 

@@ -30,7 +30,7 @@ fn a_line_that_is_no_entry_is_refused() {
 fn an_unknown_name_is_refused_with_the_known_ones() {
     check(&[
         ("user.a = deny\nmemroy = 1m", 2, 1, "`memroy`; known are default, user.NAME"),
-        ("Default = deny", 1, 1, "memory, clock, on-full and match"),
+        ("Default = deny", 1, 1, "memory, clock, on-full, match, shared and shared-mode"),
         ("user = deny", 1, 1, "unknown name"),
         ("on_full = deny", 1, 1, "unknown name"),
         ("\u{e4} = deny", 1, 1, "`\\xc3\\xa4`"),
@@ -222,12 +222,40 @@ fn a_setting_out_of_its_range_is_refused() {
 
 #[test]
 #[rustfmt::skip] // a table
-fn what_comes_later_is_not_supported_yet() {
-    let later = "not supported yet";
+fn shared_memory_has_the_name_of_one_file() {
+    let name = "a / and then 1 to 254 bytes without a /, not . or .., such as /shop, found `";
     check(&[
-        ("shared = /rl", 1, 1, later),
-        ("shared-mode = 0600", 1, 1, later),
+        ("shared = rl", 1, 10, name),
+        ("shared = /", 1, 10, name),
+        ("shared = //", 1, 10, name),
+        ("shared = //rl", 1, 10, name),
+        ("shared = /rl/", 1, 10, name),
+        ("shared = /a/b", 1, 10, name),
+        ("shared = ./rl", 1, 10, name),
+        ("shared = /.", 1, 10, name),
+        ("\nshared=  /..", 2, 10, name),
+        ("shared = /r\0", 1, 12, "byte `\\x00`"),
+        ("shared = /r#", 1, 12, "line of its own"),
     ]);
+    let error = error_of(format!("shared = /{}", "n".repeat(255)));
+    assert_eq!((error.line, error.column), (1, 10));
+    assert!(error.message.contains(name), "{error}");
+}
+
+#[test]
+fn a_mode_of_shared_memory_lets_its_owner_read_and_write() {
+    let long = "6".repeat(1 << 20);
+    let wrong = [
+        &long, "0", "6", "60", "0400", "0200", "0066", "066", "0700", "0610", "0667", "0777",
+        "1600", "4600", "00600", "06000", "0o600", "0x180", "384", "0680", "-600", "+600", "rw",
+        "0600 0", "600,",
+    ];
+    for mode in wrong {
+        let error = error_of(format!("shared-mode = {mode}"));
+        assert_eq!((error.line, error.column), (1, 15), "{mode}: {error}");
+        let right = "must be octal, from 0600 (the owner alone) to 0666 (everybody)";
+        assert!(error.message.contains(right), "{mode}: {error}");
+    }
 }
 
 #[test]
@@ -240,6 +268,8 @@ fn a_name_given_twice_is_refused_and_says_where_it_was() {
         ("memory = 1m\nmemory = 2m", 2, 1, "`memory` was already given on line 1;"),
         ("on-full = deny\non-full = deny", 2, 1, "`on-full`"),
         ("match = all\nmatch = first", 2, 1, "`match`"),
+        ("shared = /a\nshared = /a", 2, 1, "`shared` was already given on line 1;"),
+        ("shared-mode = 0600\nshared-mode = 600", 2, 1, "`shared-mode`"),
         ("api./a/* = deny\napi.\"/a/\"* = deny", 2, 1, "`api./a/*` was already given on line 1;"),
         ("user.before = deny", 1, 1, "on line 1 of an earlier text"),
     ]);

@@ -210,6 +210,49 @@ fn settings_have_defaults_and_are_read() {
 }
 
 #[test]
+fn shared_memory_has_a_name_and_a_mode() {
+    assert_eq!(Config::new().shared(), None);
+    let longest = format!("/{}", "n".repeat(254));
+    for name in [
+        "/a",
+        "/librl.shop-1",
+        "/...",
+        "/ a b",
+        "/caf\u{e9}",
+        &longest,
+    ] {
+        let config = parsed(format!("shared = {name}\nmemory = 1m"));
+        let shared = config.shared().unwrap();
+        assert_eq!((&*shared.name, shared.mode), (name.as_bytes(), 0o600));
+        assert_eq!(config.memory(), 1 << 20);
+    }
+    for (text, mode) in [
+        ("0600", 0o600),
+        ("600", 0o600),
+        ("0660", 0o660),
+        ("666", 0o666),
+        ("0640", 0o640),
+    ] {
+        let config = parsed(format!("shared = /a\nshared-mode = {text}"));
+        assert_eq!(config.shared().unwrap().mode, mode, "{text}");
+    }
+}
+
+/// They are two settings, and each may come from a text of its own, in any order.
+#[test]
+fn a_mode_may_come_before_the_name_and_after_it() {
+    let settings: [(&[u8], &[u8]); 2] = [(b"shared", b"/a"), (b"shared-mode", b"0660")];
+    for [first, second] in [settings, [settings[1], settings[0]]] {
+        let mut config = Config::new();
+        config.set(first.0, first.1).unwrap();
+        config.set(second.0, second.1).unwrap();
+        config.parse(b"default = deny").unwrap();
+        let shared = config.shared().unwrap();
+        assert_eq!((&*shared.name, shared.mode), (&b"/a"[..], 0o660));
+    }
+}
+
+#[test]
 fn a_clock_that_was_set_beats_the_setting() {
     let mut config = Config::new();
     config.set_clock(Clock::manual(7));

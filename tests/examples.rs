@@ -1,5 +1,5 @@
 //! The examples print what they should: the walkthrough to the byte, and the log
-//! reader whatever it is given.
+//! reader whatever it is given. The server gives what its rule says, from all processes.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -301,6 +301,34 @@ fn counts_are_called_estimates_when_they_are() {
     assert!(printed.contains("most refused APIs\n"), "{printed}");
     let first = printed.lines().find(|line| line.ends_with("192.0.2.1"));
     assert_eq!(first, Some("      2000  192.0.2.1"), "{printed}");
+}
+
+#[test]
+fn four_processes_share_one_limit() {
+    let printed = run(&mut prefork(), b"").succeeded();
+    let whole = "\n100 of 400 requests passed; the limit is 100\n";
+    assert!(printed.ends_with(whole), "{printed}");
+}
+
+/// At most the request that it was at is lost, be it charged or not, and the three others
+/// go on with what is left. It is hit at another moment each time.
+#[test]
+fn a_killed_process_takes_nothing_along() {
+    for _ in 0..5 {
+        let printed = run(prefork().arg("--kill"), b"").succeeded();
+        assert_eq!(printed.matches("  killed\n").count(), 1, "{printed}");
+    }
+}
+
+/// The client of the server with four processes, which starts it, and says with its code
+/// whether all was as it should be.
+fn prefork() -> Command {
+    let mut command = Command::new("python3");
+    command
+        .arg(example("prefork_client.py"))
+        .arg(program("examples/prefork.c"))
+        .arg(example("prefork.conf"));
+    command
 }
 
 fn line(client: &str, time: &str, request: &str) -> String {

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 /// The sections of the header, in its order: title and file in src/capi.
-const SECTIONS: [(&str, &str); 11] = [
+const SECTIONS: [(&str, &str); 12] = [
     ("Version", "version"),
     ("Status", "status"),
     ("Error", "error"),
@@ -21,6 +21,7 @@ const SECTIONS: [(&str, &str); 11] = [
     ("Service", "service"),
     ("Checks", "check"),
     ("Charges", "charge"),
+    ("Zone", "zone"),
 ];
 
 #[test]

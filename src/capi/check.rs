@@ -187,7 +187,9 @@ pub unsafe extern "C" fn rl_peek(
 /// in the order in which they came. How long those in front will take is not known, so a
 /// place in the queue may end with the timeout. With timeout_ms 0 the answer is there at
 /// once. Other calls do not queue, and may take what was waited for. After rl_refund,
-/// rl_reset and rl_reload the first in each queue looks again.
+/// rl_reset and rl_reload the first in each queue looks again. A queue is one process's
+/// own: where others share the counters, the first of each queue stands beside theirs, and
+/// what they give back is found at the next look.
 ///
 /// The time is that of the service's clock: a manual clock wakes the waiting when it is
 /// set or advanced. A wait is no busy one, and cannot be broken off: rl_service_free has

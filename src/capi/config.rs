@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::ptr::NonNull;
 
 use parking_lot::{Mutex, MutexGuard};
 
@@ -10,7 +11,7 @@ use super::clock::{clock_of, rl_clock};
 use super::error::rl_error;
 use super::ffi::{Failure, borrow, free, give, guard, guard_explained, name, string, text};
 use super::status::rl_status;
-use crate::config::Config;
+use crate::config::{Config, Memory};
 use crate::rule::{Apis, Scope};
 
 /// Rules, settings and a clock, gathered before services are made of them. The
@@ -45,8 +46,7 @@ pub unsafe extern "C" fn rl_config_new(out: *mut *mut rl_config) -> rl_status {
 /// Returns
 ///   RL_OK            the lines have been added
 ///   RL_ERR_ARGUMENT  config is NULL, or text is NULL and len is not 0
-///   RL_ERR_CONFIG    a line is wrong, or asks for what this version cannot do yet;
-///                    *error says which, and why
+///   RL_ERR_CONFIG    a line is wrong; *error says which, and why
 ///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_config_parse(
@@ -70,8 +70,7 @@ pub unsafe extern "C" fn rl_config_parse(
 ///   RL_OK            the lines have been added
 ///   RL_ERR_ARGUMENT  config or path is NULL
 ///   RL_ERR_IO        the file could not be read; *error says why
-///   RL_ERR_CONFIG    a line is wrong, or asks for what this version cannot do yet;
-///                    *error says which, and why
+///   RL_ERR_CONFIG    a line is wrong; *error says which, and why
 ///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_config_load(
@@ -94,8 +93,7 @@ pub unsafe extern "C" fn rl_config_load(
 /// Returns
 ///   RL_OK            the entry has been added
 ///   RL_ERR_ARGUMENT  config, name or value is NULL
-///   RL_ERR_CONFIG    the entry is wrong, or there already, or asks for what this
-///                    version cannot do yet; *error says why
+///   RL_ERR_CONFIG    the entry is wrong, or there already; *error says why
 ///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_config_set(
@@ -166,6 +164,44 @@ pub unsafe extern "C" fn rl_config_set_clock(
         // SAFETY: the caller's word on both pointers, as rl.h asks it.
         let (mut config, clock) = unsafe { (lock(config)?, clock_of(clock)?) };
         config.set_clock(clock.clone());
+        Ok(())
+    })
+}
+
+/// Puts the counters of services of this configuration into memory of the caller's, such
+/// as a mapping that several processes have, each at an address of its own. A second call
+/// replaces the memory of the first. With the setting shared beside it, no service can be
+/// made.
+///
+/// All of it must be zero, and becomes a zone, or it holds a zone already, of the same
+/// size, and that is joined; several processes may try at the same time. rl_service_new
+/// says whether it fits. The setting memory is ignored then. address must be a multiple of
+/// 8; best is one of 128. Any size is taken here, but it takes 16,384 bytes at least to
+/// make a service (RL_ERR_MEMORY of rl_service_new).
+///
+/// The memory stays the caller's: it must be there, for reading and writing, until the
+/// last service that uses it is freed, in every process that does, and nothing but the
+/// library may write to it. The library never frees or unmaps it. Zeros start it anew,
+/// when no service uses it.
+///
+/// Returns
+///   RL_OK            services made from now on have their counters there
+///   RL_ERR_ARGUMENT  config or address is NULL, or address is not a multiple of 8
+///   RL_ERR_INTERNAL  a bug in the library
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rl_config_set_memory(
+    config: *mut rl_config,
+    address: *mut c_void,
+    size: usize,
+) -> rl_status {
+    guard(|| {
+        // SAFETY: the caller's word on the configuration, as rl.h asks it.
+        let mut config = unsafe { lock(config)? };
+        let address = NonNull::new(address.cast());
+        let address = address.ok_or(Failure::Argument("the address is NULL"))?;
+        // SAFETY: the caller's word that these bytes stay until the last service is freed,
+        // and that the library alone writes to them, as rl.h asks it.
+        config.set_memory(unsafe { Memory::new(address, size) }?);
         Ok(())
     })
 }

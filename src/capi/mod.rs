@@ -24,3 +24,4 @@ mod service;
 mod stats;
 mod status;
 mod version;
+mod zone;

@@ -12,7 +12,8 @@ use crate::service::Service;
 
 /// A rate limiter: rules, and the counters of all who have asked. All its functions
 /// but rl_service_free may run on any threads at the same time, without a lock of the
-/// caller's.
+/// caller's. A forked child may go on using it (see MANY PROCESSES at the top of this
+/// file).
 pub struct rl_service(pub(super) Service);
 
 /// Makes a service of a configuration, whose rules and clock it copies: the
@@ -22,13 +23,26 @@ pub struct rl_service(pub(super) Service);
 /// system gives the memory itself as counters fill it. The service is written to *out
 /// and belongs to the caller: rl_service_free.
 ///
+/// With the setting shared, or after rl_config_set_memory, the counters stand in a zone.
+/// Where there is none it is made, and where there is one it is joined with all that was
+/// counted in it: then the setting memory, and whether these rules keep logs, change
+/// nothing. Any number of processes may do so at the same time.
+///
 /// Returns
 ///   RL_OK            the service is in *out
 ///   RL_ERR_ARGUMENT  config or out is NULL
 ///   RL_ERR_CONFIG    there is no default rule, or with match = all a request could
-///                    meet more than 8 limits; *error says which
-///   RL_ERR_MEMORY    the memory could not be had
-///   RL_ERR_IO        the system gives no random bytes, under which names are hashed
+///                    meet more than 8 limits, or there is shared-mode without shared,
+///                    or both shared and memory of the caller's; *error says which
+///   RL_ERR_MEMORY    the memory could not be had, or that of rl_config_set_memory is
+///                    too small: it takes 16,384 bytes
+///   RL_ERR_IO        the system gives no random bytes, under which names are hashed,
+///                    or shared memory could not be made, opened or mapped; *error says
+///                    why
+///   RL_ERR_ZONE      what is there cannot be joined: it has another layout version,
+///                    another kind of clock, or is from before the last boot; it belongs
+///                    to another user, or others may write to it than its mode says; or
+///                    it is cut short or damaged. *error says which, and what to do
 ///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_service_new(
@@ -46,8 +60,10 @@ pub unsafe extern "C" fn rl_service_new(
 }
 
 /// Gives the service the rules of a configuration in place of those that it has. Of the
-/// settings, on-full and match take effect; memory and clock are set once and for all by
-/// rl_service_new, and those of the new configuration are ignored.
+/// settings, on-full and match take effect; memory, clock, shared and memory of the
+/// caller's are set once and for all by rl_service_new, and those of the new configuration
+/// are ignored. Rules are this process's own: others that share the counters have theirs,
+/// and are reloaded each by itself.
 ///
 /// Every check has either the old rules or the new ones, never a mixture; so has each
 /// request of a batch. A counter goes on where the algorithm, the window and the sharing
@@ -59,7 +75,8 @@ pub unsafe extern "C" fn rl_service_new(
 /// afterwards.
 ///
 /// Half of the memory is for the logs of sliding windows if there was such a rule when
-/// the service was made, else a 64th; a reload does not change that. After the first
+/// the service (or the zone, by whichever process) was made, else a 64th; a reload does
+/// not change that. After the first
 /// reload, the first check of each thread may allocate once, and a check that is the last
 /// to use the old rules frees them.
 ///
@@ -69,8 +86,8 @@ pub unsafe extern "C" fn rl_service_new(
 ///   RL_OK            the next checks have the new rules
 ///   RL_ERR_ARGUMENT  service or config is NULL
 ///   RL_ERR_CONFIG    there is no default rule, or with match = all a request could
-///                    meet more than 8 limits; *error says which, and the old rules
-///                    stay
+///                    meet more than 8 limits, or there is shared-mode without shared;
+///                    *error says which, and the old rules stay
 ///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_reload(
@@ -128,6 +145,8 @@ pub unsafe extern "C" fn rl_explain(
 /// rl_stats stats = RL_STATS_INIT. A larger size than this library knows is fine, what
 /// lies beyond is not touched; of a smaller one the whole fields that it has are filled.
 ///
+/// With a zone, they are those of the zone, summed over all its processes.
+///
 /// Any threads may call it at the same time, also while others check. Each number is
 /// right by itself; together they are no snapshot while checks go on.
 ///
@@ -182,7 +201,8 @@ pub unsafe extern "C" fn rl_stats_prometheus(
 }
 
 /// Frees a service and its counters. It must be the last call with this service: no
-/// other may be running or follow.
+/// other may be running or follow. A zone stays, with what was counted: this process
+/// leaves it. After a fork, parent and child each free their own.
 ///
 /// NULL is allowed and does nothing.
 #[unsafe(no_mangle)]

@@ -3,11 +3,13 @@
 use super::ffi::{Failure, not_null};
 use crate::service::Stats;
 
-/// What a service has done since it was made, and what it holds now.
+/// What a service has done since it was made, and what it holds now. With shared memory,
+/// or memory of the caller's, these are the numbers of the zone: of all processes that use
+/// it or have used it, since it was made.
 ///
 /// The struct begins with its own size, so that it can grow: begin with
 /// rl_stats stats = RL_STATS_INIT, and a later library fills no more of it than this
-/// header knows. All counts are of the one service, and start at 0.
+/// header knows. Without a zone, all counts are of the one service, and start at 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct rl_stats {
@@ -33,7 +35,7 @@ pub struct rl_stats {
     /// Requests that found no room for a counter or for an entry of a log: under
     /// on-full = deny or allow, and for logs that need more than all the room there is.
     pub refused_full: u64,
-    /// Locks taken over from a process that died. 0 in this version.
+    /// Locks taken over from a process that died while it wrote.
     pub recovered_locks: u64,
     /// Bytes of memory that the counters may take.
     pub memory_bytes: u64,

@@ -18,12 +18,16 @@ pub const RL_ERR_ARGUMENT: rl_status = -1;
 /// The text of a rule or of a setting is wrong, or rules do not go together; rl_error
 /// says where, what was found there and what would be right.
 pub const RL_ERR_CONFIG: rl_status = -2;
-/// Memory could not be had, or the buffer handed in is too small.
+/// Memory could not be had, or the buffer or memory handed in is too small.
 pub const RL_ERR_MEMORY: rl_status = -3;
-/// A file could not be opened or read, or the system gave no random bytes.
+/// A file or shared memory could not be made, opened, read, mapped or removed, or the
+/// system gave no random bytes.
 pub const RL_ERR_IO: rl_status = -4;
-/// Shared memory has another layout or another owner, or is damaged. No function
-/// of this version returns it.
+/// Shared memory, or memory of the caller's, holds what cannot be joined: a zone of
+/// another layout version, of another kind of clock or from before the last boot; one that
+/// belongs to another user or that others may write to than its mode says; or no whole
+/// zone, cut short or damaged. rl_error says which, and what to do. Nothing in it has been
+/// changed.
 pub const RL_ERR_ZONE: rl_status = -5;
 /// The remote store did not answer in time. No function of this version returns it.
 pub const RL_ERR_STORE: rl_status = -6;
@@ -46,9 +50,9 @@ fn message(status: rl_status) -> &'static CStr {
         RL_OK => c"done",
         RL_ERR_ARGUMENT => c"argument is NULL or out of range",
         RL_ERR_CONFIG => c"wrong text in a rule or setting",
-        RL_ERR_MEMORY => c"out of memory, or buffer too small",
-        RL_ERR_IO => c"file could not be opened or read",
-        RL_ERR_ZONE => c"shared memory of another layout or owner, or damaged",
+        RL_ERR_MEMORY => c"out of memory, or buffer or memory too small",
+        RL_ERR_IO => c"file or shared memory could not be opened",
+        RL_ERR_ZONE => c"shared memory of another layout, clock, boot or owner, or damaged",
         RL_ERR_STORE => c"remote store did not answer in time",
         RL_ERR_UNSUPPORTED => c"not supported by this build or clock",
         RL_ERR_INTERNAL => c"bug in the library",

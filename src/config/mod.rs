@@ -39,6 +39,9 @@ const DEFAULT_MEMORY: u64 = 32 << 20;
 /// How many bytes of a path a message shows.
 const SHOWN_PATH: usize = 120;
 
+/// Who may use shared memory where nothing else is said: its owner.
+const DEFAULT_MODE: u32 = 0o600;
+
 /// What a check does when the table is full of live counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFull {
@@ -85,6 +88,8 @@ pub struct Config {
     system_clock: Option<SystemClock>,
     clock: Option<Clock>,
     shared: Option<Shared>,
+    /// What `shared-mode` says. It may come before `shared`, and then waits here.
+    shared_mode: Option<u32>,
     given_memory: Option<Memory>,
     /// Every name given so far, with its line; 0 where it came without a text.
     given: HashMap<Name, usize>,
@@ -148,10 +153,11 @@ impl Config {
     }
 
     /// Whether a service can be made of it: it must have a default rule, and with
-    /// [`Match::All`] no request may meet more than [`MAX_LIMITS`] limits.
+    /// [`Match::All`] no request may meet more than [`MAX_LIMITS`] limits; and what has
+    /// a `shared-mode` must be `shared`.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] if it has none, or one may.
+    /// [`ErrorKind::Config`] if one of these is not so.
     ///
     /// [`MAX_LIMITS`]: crate::rule::MAX_LIMITS
     pub fn validate(&self) -> Result<(), Error> {
@@ -160,6 +166,13 @@ impl Config {
                 ErrorKind::Config,
                 "there is no default rule; write one, such as default = token-bucket,100,60 \
                  or default = unlimited",
+            ));
+        }
+        if self.shared.is_none() && self.shared_mode.is_some() {
+            return Err(Error::new(
+                ErrorKind::Config,
+                "shared-mode is of no use without shared; write shared = /NAME too, \
+                 or leave shared-mode out",
             ));
         }
         match self.matching() {
@@ -239,6 +252,11 @@ impl Config {
             Name::Clock => self.system_clock = Some(setting::clock(value)?),
             Name::OnFull => self.on_full = Some(setting::on_full(value)?),
             Name::Match => self.matching = Some(setting::matching(value)?),
+            Name::Shared => {
+                let (name, mode) = (setting::shared(value)?, DEFAULT_MODE);
+                self.shared = Some(Shared { name, mode });
+            }
+            Name::SharedMode => self.shared_mode = Some(setting::shared_mode(value)?),
         }
         self.given.insert(entry.name, entry.at.line);
         Ok(())
@@ -250,6 +268,11 @@ impl Config {
         self.on_full = added.on_full.or(self.on_full);
         self.matching = added.matching.or(self.matching);
         self.system_clock = added.system_clock.or(self.system_clock);
+        self.shared = added.shared.or(self.shared.take());
+        self.shared_mode = added.shared_mode.or(self.shared_mode);
+        if let (Some(shared), Some(mode)) = (&mut self.shared, self.shared_mode) {
+            shared.mode = mode;
+        }
         self.given.extend(added.given);
     }
 }

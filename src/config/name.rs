@@ -20,6 +20,8 @@ pub(super) enum Name {
     Clock,
     OnFull,
     Match,
+    Shared,
+    SharedMode,
 }
 
 /// What stands after `user.` or `api.`, and what follows it.
@@ -39,12 +41,14 @@ impl Name {
             Name::Clock => b"clock".to_vec(),
             Name::OnFull => b"on-full".to_vec(),
             Name::Match => b"match".to_vec(),
+            Name::Shared => b"shared".to_vec(),
+            Name::SharedMode => b"shared-mode".to_vec(),
         }
     }
 }
 
 const KNOWN: &str = "known are default, user.NAME, api.NAME, user.NAME api.NAME, \
-                     memory, clock, on-full and match";
+                     memory, clock, on-full, match, shared and shared-mode";
 
 /// Reads the name that `text` begins with; also gives what follows it.
 pub(super) fn read(text: Span<'_>) -> Result<(Name, Span<'_>), Error> {
@@ -106,9 +110,8 @@ fn keyword(text: Span<'_>) -> Result<(Name, Span<'_>), Error> {
         b"clock" => Name::Clock,
         b"on-full" => Name::OnFull,
         b"match" => Name::Match,
-        b"shared" | b"shared-mode" => {
-            return Err(word.unsupported("the settings shared and shared-mode are"));
-        }
+        b"shared" => Name::Shared,
+        b"shared-mode" => Name::SharedMode,
         _ => return Err(word.error(format!("unknown name: {}; {KNOWN}", shown(word.bytes)))),
     };
     Ok((name, rest))

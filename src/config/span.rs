@@ -107,11 +107,6 @@ impl<'a> Span<'a> {
     pub fn expected(self, what: &str) -> Error {
         self.error(format!("{what}, found {}", shown(self.bytes)))
     }
-
-    /// An error for what the grammar has and this version has not.
-    pub fn unsupported(self, what: &str) -> Error {
-        self.error(format!("{what} not supported yet"))
-    }
 }
 
 /// What separates words in a line.

@@ -7,17 +7,16 @@
 use std::collections::{HashMap, VecDeque};
 use std::thread::{self, Thread};
 
-use parking_lot::Mutex;
-
 use super::attempt::Time;
 use super::joint::Mode;
 use super::{Decision, NEVER, Request, Service};
 use crate::error::{Error, ErrorKind};
+use crate::fork::PerProcess;
 use crate::hash::Key;
 
-/// The queues of those who wait, by counter.
+/// The queues of those who wait, by counter. Processes have queues of their own.
 #[derive(Debug, Default)]
-pub(super) struct Queues(Mutex<HashMap<Key, VecDeque<Thread>>>);
+pub(super) struct Queues(PerProcess<HashMap<Key, VecDeque<Thread>>>);
 
 /// A place in a queue, which is left when this is dropped.
 struct Place<'q> {
@@ -115,25 +114,32 @@ impl Service {
 impl Queues {
     /// Has those who are first look again, since something was given back.
     pub fn wake(&self) {
-        let queues = self.0.lock();
-        let first = queues.values().filter_map(VecDeque::front);
-        first.for_each(Thread::unpark);
+        if let Some(queues) = self.0.get_if_begun() {
+            let queues = queues.lock();
+            let first = queues.values().filter_map(VecDeque::front);
+            first.for_each(Thread::unpark);
+        }
     }
 
     fn is_empty(&self, key: Key) -> bool {
-        !self.0.lock().contains_key(&key)
+        !self.0.get().lock().contains_key(&key)
     }
 
     fn join(&self, key: Key) -> Place<'_> {
-        let mut queues = self.0.lock();
-        queues.entry(key).or_default().push_back(thread::current());
+        let queues = self.0.get();
+        queues
+            .lock()
+            .entry(key)
+            .or_default()
+            .push_back(thread::current());
         Place { queues: self, key }
     }
 }
 
 impl Place<'_> {
     fn is_first(&self) -> bool {
-        let queues = self.queues.0.lock();
+        let queues = self.queues.0.get();
+        let queues = queues.lock();
         let first = queues.get(&self.key).and_then(VecDeque::front);
         first.is_some_and(|first| first.id() == thread::current().id())
     }
@@ -141,7 +147,8 @@ impl Place<'_> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut queues = self.queues.0.lock();
+        let queues = self.queues.0.get();
+        let mut queues = queues.lock();
         let Some(queue) = queues.get_mut(&self.key) else {
             return;
         };

@@ -5,16 +5,19 @@
 
 mod acquire;
 mod attempt;
+mod counters;
 mod decision;
 mod headers;
 mod joint;
 mod prometheus;
 mod rules;
 mod stats;
+mod zone;
 
 pub use decision::{Decision, NEVER, flag};
 pub use headers::{HeaderStyle, Headers, headers};
 pub use stats::Stats;
+pub use zone::unlink_zone;
 
 use arrayvec::ArrayVec;
 
@@ -27,10 +30,10 @@ use crate::algorithm::Clocks;
 use crate::clock::Clock;
 use crate::config::{Config, OnFull, line};
 use crate::error::{Error, ErrorKind};
-use crate::hash::{Hasher, Secret};
+use crate::hash::Hasher;
+use crate::rule::MAX_NAME;
 use crate::rule::book::Plan;
-use crate::rule::{MAX_NAME, Rule};
-use crate::table::{Event, Layout, Table};
+use crate::table::{Event, Table};
 
 /// One request: who asks for what, and how much it takes.
 #[derive(Clone, Copy, Debug)]
@@ -58,21 +61,27 @@ pub struct Service {
 impl Service {
     /// A service with the rules, the settings and the clock of `config`.
     ///
-    /// Fails with [`ErrorKind::Config`] where [`Config::validate`] does, with
-    /// [`ErrorKind::Memory`] where the memory cannot be had and with
-    /// [`ErrorKind::Io`] where the system gives no random bytes.
+    /// Its counters stand in memory of its own, or in the shared or given memory that
+    /// `config` names, together with those of all other services that do.
+    ///
+    /// Fails with [`ErrorKind::Config`] where [`Config::validate`] does or both shared
+    /// and given memory are named, with [`ErrorKind::Memory`] where the memory cannot be
+    /// had or is too small, with [`ErrorKind::Zone`] where what is in it cannot be
+    /// joined, and with [`ErrorKind::Io`] where shared memory cannot be opened or the
+    /// system gives no random bytes.
     pub fn new(config: &Config) -> Result<Service, Error> {
-        let hasher = Hasher::new(secret()?);
-        let clocks = clocks(config);
+        // A zone is made by those only who will use it.
+        config.validate()?;
+        let (table, secret) = counters::open(config)?;
+        let (hasher, clocks) = (Hasher::new(secret), counters::clocks(config));
         let rules = Rules::new(config, &hasher, clocks)?;
-        let layout = Layout::of(config.memory() as usize, keeps_logs(config));
         Ok(Service {
             rules: Current::new(rules),
             queues: Queues::default(),
             hasher,
             clock: config.clock(),
             clocks,
-            table: Table::private(layout)?,
+            table,
         })
     }
 
@@ -329,32 +338,4 @@ impl Request<'_> {
         };
         Error::new(ErrorKind::Argument, message)
     }
-}
-
-fn keeps_logs(config: &Config) -> bool {
-    let keeps_log = |rule: &Rule| match rule {
-        Rule::Limits(limits) => limits.iter().any(|limit| limit.algorithm.keeps_log()),
-        Rule::Unlimited | Rule::Deny => false,
-    };
-    config.rules().iter().any(|(_, rule)| keeps_log(rule))
-}
-
-fn clocks(config: &Config) -> Clocks {
-    if config.shared().is_some() || config.given_memory().is_some() {
-        Clocks::Several
-    } else {
-        Clocks::One
-    }
-}
-
-fn secret() -> Result<Secret, Error> {
-    let word = || {
-        getrandom::u64().map_err(|reason| {
-            Error::new(
-                ErrorKind::Io,
-                format!("the system gives no random bytes: {reason}"),
-            )
-        })
-    };
-    Ok([word()?, word()?, word()?, word()?, word()?, word()?])
 }

@@ -6,9 +6,10 @@
 //! as the service lives; later ones are freed when the last check lets go of them.
 
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::{ArcSwapOption, Guard};
 
 use crate::algorithm::Clocks;
 use crate::config::{Config, OnFull};
@@ -27,13 +28,16 @@ pub(super) struct Rules {
 #[derive(Debug)]
 pub(super) struct Current {
     first: Rules,
-    later: OnceLock<ArcSwap<Rules>>,
+    /// Whether there are later ones. Nobody waits for it, since a child may be forked
+    /// while somebody would have to be waited for.
+    replaced: AtomicBool,
+    later: ArcSwapOption<Rules>,
 }
 
 /// A hold of the rules that were in force when it was taken.
 pub(super) enum Held<'a> {
     First(&'a Rules),
-    Later(Guard<Arc<Rules>>),
+    Later(Guard<Option<Arc<Rules>>>, &'a Rules),
 }
 
 impl Rules {
@@ -50,22 +54,26 @@ impl Rules {
 
 impl Current {
     pub fn new(first: Rules) -> Current {
-        let later = OnceLock::new();
-        Current { first, later }
+        Current {
+            first,
+            replaced: AtomicBool::new(false),
+            later: ArcSwapOption::empty(),
+        }
     }
 
     #[inline(always)]
     pub fn load(&self) -> Held<'_> {
-        match self.later.get() {
-            None => Held::First(&self.first),
-            Some(later) => Held::Later(later.load()),
+        // Acquire: whoever sees this sees later rules.
+        if self.replaced.load(Ordering::Acquire) {
+            Held::Later(self.later.load(), &self.first)
+        } else {
+            Held::First(&self.first)
         }
     }
 
     pub fn replace(&self, rules: Rules) {
-        let rules = Arc::new(rules);
-        let later = self.later.get_or_init(|| ArcSwap::new(rules.clone()));
-        later.store(rules);
+        self.later.store(Some(Arc::new(rules)));
+        self.replaced.store(true, Ordering::Release);
     }
 }
 
@@ -76,7 +84,7 @@ impl Deref for Held<'_> {
     fn deref(&self) -> &Rules {
         match self {
             Held::First(rules) => rules,
-            Held::Later(rules) => rules,
+            Held::Later(later, first) => later.as_deref().unwrap_or(first),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a service says of itself.
 
 use super::Service;
+use crate::error::{Error, ErrorKind};
 use crate::table::Event;
 
 /// What a service has done since it was made, and what it holds now.
@@ -36,6 +37,16 @@ pub struct Stats {
 }
 
 impl Service {
+    /// Whether all that its memory holds fits together: a walk over all of it. It does
+    /// so whenever no call is under way, in any process, whoever has been killed in the
+    /// middle of one; while one is, it may be said not to.
+    ///
+    /// Fails with [`ErrorKind::Zone`], and says what does not fit.
+    pub fn audit(&self) -> Result<(), Error> {
+        let fault = |what| Error::new(ErrorKind::Zone, what);
+        self.table.audit().map_err(fault)
+    }
+
     /// What the service has done, and what it holds. Walks over the whole table,
     /// bucket by bucket, and keeps no check waiting.
     pub fn stats(&self) -> Stats {

@@ -5,10 +5,14 @@
 //! version still stands; it writes nothing, so any number of cores can read one
 //! bucket at once. A writer turns the version *that it read* odd by one
 //! compare-and-swap, so "nobody has moved since I looked" and "it is mine" are one
-//! step. Nothing here knows what a counter means.
+//! step. While it is held the upper half of the word says by whom.
+//!
+//! The holder may be killed at any instruction, so the order of its writes counts:
+//! each is `Release` and none moves before another. What is half done is then
+//! finished or undone by whoever takes the bucket over (`recover`). Nothing here knows
+//! what a counter means.
 
 use super::log::Handle;
-use super::wait::Backoff;
 use crate::algorithm::State;
 use crate::hash::FINGERPRINT_MARKS;
 use crate::sync::{AtomicU64, Ordering, fence};
@@ -34,6 +38,9 @@ impl Weight {
         Weight(15u32.saturating_sub(halvings) as u8)
     }
 }
+
+/// The bit of a version that says that the bucket is held.
+const HELD: u64 = 1;
 
 /// Five counters. The fingerprints and the first counter share the first cache line.
 #[repr(C)]
@@ -71,40 +78,46 @@ pub(crate) struct Claimed<'b> {
 }
 
 impl Bucket {
-    /// Looks at the bucket, as soon as nobody is writing.
-    #[inline]
-    pub fn look(&self) -> Seen<'_> {
-        match self.try_look() {
-            Some(seen) => seen,
-            None => self.wait_and_look(),
-        }
-    }
-
     /// Looks at the bucket, unless somebody is writing.
     #[inline]
     pub fn try_look(&self) -> Option<Seen<'_>> {
         // Acquire: what is read next is at least as new as this version, and the
         // clock is read after whatever the last writer did.
         let version = self.version.load(Ordering::Acquire);
-        (version & 1 == 0).then_some(Seen {
+        (version & HELD == 0).then_some(Seen {
             bucket: self,
             version,
         })
     }
 
-    #[cold]
-    fn wait_and_look(&self) -> Seen<'_> {
-        let mut backoff = Backoff::new();
-        loop {
-            backoff.pause();
-            if let Some(seen) = self.try_look() {
-                return seen;
-            }
-        }
+    /// The version of a bucket that is held, and who holds it.
+    pub fn held(&self) -> Option<(u64, u32)> {
+        let version = self.version.load(Ordering::Acquire);
+        (version & HELD != 0).then_some((version, (version >> 32) as u32))
     }
 
+    /// Takes the bucket over from a holder that is lost, and gives it a version that it
+    /// has not had: the holder's own is not known as a whole.
+    pub fn take_over(&self, held: u64, by: u32, fresh: u32) -> Option<Claimed<'_>> {
+        let ours = held_by(held, by);
+        self.version
+            .compare_exchange(held, ours, Ordering::Acquire, Ordering::Relaxed)
+            .ok()?;
+        fence(Ordering::Release);
+        let version = u64::from(fresh) << 32 | held & 0xffff_fffe;
+        let seen = Seen {
+            bucket: self,
+            version,
+        };
+        Some(Claimed {
+            seen,
+            written: true,
+        })
+    }
+
+    /// All slots, taken or free.
     #[inline]
-    fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+    pub fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
         self.fingerprints
             .iter()
             .zip(&self.counters)
@@ -155,13 +168,13 @@ impl<'b> Seen<'b> {
 
     /// Makes the bucket ours, if nobody has begun to write since it was seen.
     #[inline]
-    pub fn claim(self) -> Option<Claimed<'b>> {
+    pub fn claim(self, by: u32) -> Option<Claimed<'b>> {
         // Acquire: our writes come after those of the last owner.
         self.bucket
             .version
             .compare_exchange(
                 self.version,
-                self.version | 1,
+                held_by(self.version, by),
                 Ordering::Acquire,
                 Ordering::Relaxed,
             )
@@ -175,6 +188,12 @@ impl<'b> Seen<'b> {
     }
 }
 
+/// The version of a bucket that is held: by whom, and the lower half of what it was.
+#[inline]
+fn held_by(version: u64, by: u32) -> u64 {
+    u64::from(by) << 32 | version & 0xffff_fffe | HELD
+}
+
 impl<'b> Claimed<'b> {
     /// What the bucket held when it was claimed, and holds now.
     #[inline]
@@ -182,22 +201,44 @@ impl<'b> Claimed<'b> {
         self.seen
     }
 
-    /// Stores a counter in a slot of this bucket, in place of whatever it held.
+    /// Changes the counter in a slot from `old` to `new`. Killed in between, it is
+    /// idle later rather than sooner; where it was as new, it is so still.
     #[inline]
-    pub fn write(&mut self, slot: Slot<'b>, fingerprint: u64, weight: Weight, state: State) {
+    pub fn update(&mut self, slot: Slot<'b>, weight: Weight, old: State, new: State) {
         self.written = true;
-        let word = fingerprint | u64::from(weight.0) << 1;
+        let word = slot.fingerprint() | u64::from(weight.0) << 1;
         slot.fingerprint.store(word, Ordering::Relaxed);
-        // The instant first, which the second store's Release makes sure of: a change
-        // that stops half-way leaves a counter that is idle later, not sooner.
         let [idle_at, data] = slot.counter;
-        idle_at.store(state.idle_at, Ordering::Relaxed);
+        if old.idle_at == 0 || new.idle_at < old.idle_at {
+            data.store(new.data, Ordering::Release);
+            idle_at.store(new.idle_at, Ordering::Release);
+        } else {
+            idle_at.store(new.idle_at, Ordering::Release);
+            data.store(new.data, Ordering::Release);
+        }
+    }
+
+    /// Puts a counter into a slot, in place of whatever it held. Killed in between,
+    /// the slot is free.
+    pub fn place(&mut self, slot: Slot<'b>, fingerprint: u64, weight: Weight, state: State) {
+        self.clear(slot);
+        let [idle_at, data] = slot.counter;
+        idle_at.store(state.idle_at, Ordering::Release);
         data.store(state.data, Ordering::Release);
+        let word = fingerprint | u64::from(weight.0) << 1;
+        slot.fingerprint.store(word, Ordering::Release);
     }
 
     /// Frees a slot.
     pub fn clear(&mut self, slot: Slot<'b>) {
-        self.write(slot, 0, Weight::default(), State::default());
+        self.written = true;
+        slot.fingerprint.store(0, Ordering::Release);
+    }
+
+    /// Gives the counter in a slot back the instant that it had.
+    pub fn set_idle_at(&mut self, slot: Slot<'b>, idle_at: u64) {
+        self.written = true;
+        slot.counter[0].store(idle_at, Ordering::Release);
     }
 }
 
@@ -216,6 +257,16 @@ impl Drop for Claimed<'_> {
 }
 
 impl Slot<'_> {
+    /// Whether it holds nothing.
+    pub fn is_free(self) -> bool {
+        self.fingerprint() == 0
+    }
+
+    /// Whether both are the same slot of the same bucket.
+    pub fn is(self, other: Slot<'_>) -> bool {
+        std::ptr::eq(self.fingerprint, other.fingerprint)
+    }
+
     #[inline]
     pub fn fingerprint(self) -> u64 {
         self.fingerprint.load(Ordering::Relaxed) & !WEIGHT

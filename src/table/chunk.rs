@@ -1,5 +1,8 @@
 //! A chunk: a piece of a log, two cache lines with up to 13 runs. Whatever its words
 //! hold, no run outside them is looked at.
+//!
+//! Stores are `Release`, so that none moves before another: who writes may be killed
+//! in between, and what is half done must be known.
 
 use crate::algorithm::Run;
 use crate::sync::{AtomicU64, Ordering};
@@ -41,7 +44,7 @@ impl Chunk {
 
     pub fn set_link(&self, owner: u32, next: u32) {
         let link = u64::from(owner) << 32 | u64::from(next);
-        self.link.store(link, Ordering::Relaxed);
+        self.link.store(link, Ordering::Release);
     }
 
     pub fn total(&self) -> u64 {
@@ -49,13 +52,13 @@ impl Chunk {
     }
 
     pub fn set_total(&self, total: u64) {
-        self.total.store(total, Ordering::Relaxed);
+        self.total.store(total, Ordering::Release);
     }
 
     /// Gives the last run in use another count.
     pub fn set_last_count(&self, count: u32) {
         if let Some((word, last)) = self.last() {
-            word.store(pack(Run { count, ..last }), Ordering::Relaxed);
+            word.store(pack(Run { count, ..last }), Ordering::Release);
         }
     }
 
@@ -76,7 +79,7 @@ impl Chunk {
 
     pub fn set_span(&self, begin: usize, end: usize) {
         let span = (end as u64) << 32 | begin as u64;
-        self.span.store(span, Ordering::Relaxed);
+        self.span.store(span, Ordering::Release);
     }
 
     /// The runs in use, oldest first.
@@ -86,6 +89,22 @@ impl Chunk {
         words
             .iter()
             .map(|word| unpack(word.load(Ordering::Relaxed)))
+    }
+
+    /// How many runs are in use.
+    pub fn len(&self) -> usize {
+        let (begin, end) = self.span();
+        end - begin
+    }
+
+    /// Becomes one run, at first beside the others. It stands where the oldest stood,
+    /// so that it never counts for less in between.
+    pub fn become_one(&self, run: Run) {
+        let begin = self.span().0.min(RUNS - 1);
+        if let Some(word) = self.runs.get(begin) {
+            word.store(pack(run), Ordering::Release);
+        }
+        self.set_span(begin, begin + 1);
     }
 
     /// Starts over with one run and no next chunk.
@@ -107,12 +126,12 @@ impl Chunk {
         match self.last() {
             Some((word, last)) if last.tick == run.tick => {
                 let count = last.count.saturating_add(run.count);
-                word.store(pack(Run { count, ..run }), Ordering::Relaxed);
+                word.store(pack(Run { count, ..run }), Ordering::Release);
                 Some(count - last.count)
             }
             _ => {
                 let (begin, end) = self.span();
-                self.runs.get(end)?.store(pack(run), Ordering::Relaxed);
+                self.runs.get(end)?.store(pack(run), Ordering::Release);
                 self.set_span(begin, end + 1);
                 Some(run.count)
             }

@@ -2,32 +2,19 @@
 //!
 //! A log belongs to a counter, whose `data` is the log's [`Handle`]. It is read
 //! like the counter: without a lock, and believed if the bucket is unchanged
-//! afterwards. It is changed only under the claim of its counter's bucket. The pool
-//! is shared by all logs and has no lock: its free chunks are a stack.
+//! afterwards. It is changed only under the claim of its counter's bucket.
+//!
+//! Who changes it may be killed at any instruction. So each store leaves a log that
+//! counts for as much as before, or as after; only the sum may be wrong, which
+//! [`mend`](Pool::mend) adds up again. What is beyond a log's last chunk is not part
+//! of it, and a chunk that a log lets go is free only when the counter no longer
+//! names it (`seat`).
 //!
 //! Whatever the words hold, every chunk number is checked and every walk ends.
 
-use super::Full;
 use super::bucket::Seen;
 use super::chunk::Chunk;
 use crate::algorithm::{Edit, Run, Runs};
-use crate::sync::{AtomicU64, Ordering, fence};
-
-/// The part of the pool that is there once.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct PoolHead {
-    /// The top of the stack of free chunks in the low half; in the high half a
-    /// number that changes with it, so that a stack that has come back to the
-    /// same top is not taken for one that never moved.
-    free: AtomicU64,
-    /// Chunks that have ever been used; those beyond are still untouched memory.
-    fresh: AtomicU64,
-    /// Where the search for a log to forget goes on.
-    hand: AtomicU64,
-    /// Keeps the statistics off this cache line.
-    _reserved: [AtomicU64; 5],
-}
 
 /// The first and last chunk of a log, by number: 1 is the first chunk of the pool,
 /// 0 is none.
@@ -40,8 +27,22 @@ pub(crate) struct Handle {
 /// All chunks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pool<'t> {
-    head: &'t PoolHead,
     chunks: &'t [Chunk],
+}
+
+/// What an edit will do to the chunks of a log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// What the log keeps of its chunks.
+    keeps: Handle,
+    /// How many runs go from the first chunk that is kept, or stay in the last.
+    runs: usize,
+    /// The chunks that it lets go.
+    pub lets_go: Handle,
+    /// Whether it takes another one.
+    pub takes: bool,
+    /// Whether what the log holds still counts.
+    live: bool,
 }
 
 /// A counter's log, as it stands while the bucket is as it was seen.
@@ -91,92 +92,29 @@ impl<'t> Log<'t> {
 }
 
 impl<'t> Pool<'t> {
-    pub fn new(head: &'t PoolHead, chunks: &'t [Chunk]) -> Pool<'t> {
-        Pool { head, chunks }
+    pub fn new(chunks: &'t [Chunk]) -> Pool<'t> {
+        Pool { chunks }
     }
 
-    /// A chunk for a log of its own, if one is free.
-    pub fn take(self) -> Option<u32> {
-        self.pop().or_else(|| {
-            let room = self.chunks.len() as u64;
-            let fresh = &self.head.fresh;
-            let mut used = fresh.load(Ordering::Relaxed);
-            while used < room {
-                // Relaxed: the chunk is untouched memory, nobody has written there.
-                match fresh.compare_exchange_weak(
-                    used,
-                    used + 1,
-                    Ordering::Relaxed,
-                    Ordering::Relaxed,
-                ) {
-                    Ok(_) => return u32::try_from(used + 1).ok(),
-                    Err(moved) => used = moved,
-                }
-            }
-            None
-        })
+    pub fn chunk(self, number: u32) -> Option<&'t Chunk> {
+        self.chunks.get((number as usize).checked_sub(1)?)
     }
 
-    fn pop(self) -> Option<u32> {
-        // Acquire: the link of the top chunk was written before it became the top.
-        let mut top = self.head.free.load(Ordering::Acquire);
-        loop {
-            let number = top as u32;
-            let next = self.chunk(number)?.next();
-            match self.replace_top(top, next) {
-                Ok(()) => {
-                    // Whoever sees what the new owner writes into the chunk also sees
-                    // that the old one's bucket was claimed; the fence of the new
-                    // owner's own claim came before it took the chunk.
-                    fence(Ordering::Release);
-                    return Some(number);
-                }
-                Err(moved) => top = moved,
-            }
-        }
-    }
-
-    /// Gives the chunks of a log back, in one step however many they are.
-    pub fn give_back(self, log: Handle) {
-        let Some(last) = self.chunk(log.last) else {
-            return;
-        };
-        let mut top = self.head.free.load(Ordering::Relaxed);
-        loop {
-            last.set_next(top as u32);
-            match self.replace_top(top, log.first) {
-                Ok(()) => return,
-                Err(moved) => top = moved,
-            }
-        }
-    }
-
-    fn replace_top(self, top: u64, number: u32) -> Result<(), u64> {
-        let turn = (top >> 32).wrapping_add(1) << 32;
-        // Release: the links written before are seen by whoever takes the top.
-        // Acquire: so are those of the stack that the failure shows.
-        self.head
-            .free
-            .compare_exchange_weak(
-                top,
-                turn | u64::from(number),
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            )
-            .map(|_| ())
+    /// How many chunks there are.
+    pub fn len(self) -> usize {
+        self.chunks.len()
     }
 
     /// The bucket that last owned the next chunk in turn. Turns are spread over the
     /// pool by the golden ratio: chunks side by side were mostly taken one after
     /// the other, and their logs may well be alike.
-    pub fn next_owner(self) -> Option<u32> {
+    pub fn owner_in_turn(self, turn: u64) -> Option<u32> {
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-        let turn = self.head.hand.fetch_add(1, Ordering::Relaxed);
         let place = u128::from(turn.wrapping_mul(GOLDEN)) * self.chunks.len() as u128;
         Some(self.chunks.get((place >> 64) as usize)?.owner())
     }
 
-    /// Notes that a log's counter now stands in bucket `owner`: its first chunk is
+    /// Notes that a log's counter stands in bucket `owner`: its first chunk is
     /// where the search for a log to forget learns it.
     pub fn hand_over(self, log: Handle, owner: u32) {
         if let Some(first) = self.chunk(log.first) {
@@ -184,184 +122,215 @@ impl<'t> Pool<'t> {
         }
     }
 
-    /// Whether an edit of a log needs no further chunk.
-    pub fn has_room(self, log: Handle, edit: Edit) -> bool {
-        match edit {
-            Edit::Restart(_) => self.chunk(log.first).is_some(),
-            Edit::Slide { add, .. } => {
-                let last = self.chunk(log.last);
-                add.count == 0 || last.is_some_and(|last| last.has_room(add))
-            }
-            Edit::Truncate { .. } | Edit::Clear => true,
-        }
-    }
-
-    /// Changes the log of a counter in bucket `owner`, which must be claimed. Where
-    /// no chunk can be had for the new run, what had expired is gone all the same.
-    pub fn edit(
-        self,
-        log: Handle,
-        edit: Edit,
-        owner: u32,
-        take: impl FnOnce() -> Result<u32, Full>,
-    ) -> (Handle, Result<(), Full>) {
-        let edited = match edit {
-            Edit::Restart(run) => self.restart(log, run, owner, take),
-            Edit::Slide { runs, count, add } => {
-                let log = self.forget(log, runs, count);
-                self.hand_over(log, owner);
-                if add.count == 0 {
-                    return (log, Ok(()));
-                }
-                return match self.append(log, add, owner, take) {
-                    Ok(edited) => (edited, Ok(())),
-                    Err(full) => (log, Err(full)),
-                };
-            }
-            Edit::Truncate { runs, last, total } => Ok(self.truncate(log, runs, last, total)),
-            Edit::Clear => {
-                self.give_back(log);
-                Ok(Handle::default())
-            }
+    /// What an edit of a log will do.
+    pub fn plan(self, log: Handle, edit: Edit, live: bool) -> Plan {
+        let all = Plan {
+            keeps: log,
+            runs: 0,
+            lets_go: Handle::default(),
+            takes: false,
+            live,
         };
-        match edited {
-            Ok(edited) => (edited, Ok(())),
-            Err(full) => (log, Err(full)),
+        match edit {
+            Edit::Clear => Plan {
+                keeps: Handle::default(),
+                lets_go: log,
+                ..all
+            },
+            Edit::Restart(_) => match self.chunk(log.first) {
+                Some(first) => Plan {
+                    keeps: Handle::single(log.first),
+                    lets_go: log.after(first, log.first),
+                    ..all
+                },
+                None => Plan { takes: true, ..all },
+            },
+            Edit::Slide { runs, add, .. } => {
+                let last = self.chunk(log.last);
+                let has_room = last.is_some_and(|last| last.has_room(add));
+                let takes = add.count > 0 && !has_room;
+                self.without_oldest(Plan { takes, ..all }, runs)
+            }
+            Edit::Truncate { runs, .. } => self.with_oldest(all, runs),
         }
     }
 
-    /// Drops all but the oldest `runs`, the last of which then has the count `last`.
-    fn truncate(self, log: Handle, mut runs: usize, last: u32, total: u64) -> Handle {
-        if let Some(first) = self.chunk(log.first) {
-            first.set_total(total);
+    /// The plan to drop the oldest `runs`; the last chunk stays.
+    fn without_oldest(self, plan: Plan, mut runs: usize) -> Plan {
+        let log = plan.keeps;
+        let (mut first, mut before) = (log.first, 0);
+        for _ in 0..self.chunks.len() {
+            let Some(chunk) = self.chunk(first).filter(|_| first != log.last) else {
+                break;
+            };
+            let held = chunk.len();
+            if runs < held || self.chunk(chunk.next()).is_none() {
+                break;
+            }
+            (before, first, runs) = (first, chunk.next(), runs - held);
         }
+        let lets_go = Handle {
+            first: if before == 0 { 0 } else { log.first },
+            last: before,
+        };
+        let keeps = Handle { first, ..log };
+        Plan {
+            keeps,
+            runs,
+            lets_go,
+            ..plan
+        }
+    }
+
+    /// The plan to keep the oldest `runs` only.
+    fn with_oldest(self, plan: Plan, mut runs: usize) -> Plan {
+        let log = plan.keeps;
         let mut number = log.first;
+        let mut lets_go = Handle::default();
         for _ in 0..self.chunks.len() {
             let Some(chunk) = self.chunk(number) else {
                 break;
             };
-            let (begin, end) = chunk.span();
-            let held = end.saturating_sub(begin);
-            if runs > held && number != log.last {
-                (number, runs) = (chunk.next(), runs - held);
+            if runs > chunk.len() && number != log.last {
+                (number, runs) = (chunk.next(), runs - chunk.len());
                 continue;
             }
-            let end = (begin + runs).min(end);
-            chunk.set_span(begin, end);
-            chunk.set_last_count(last);
-            if number != log.last {
-                self.give_back(Handle {
-                    first: chunk.next(),
-                    ..log
-                });
-            }
-            return Handle {
-                last: number,
-                ..log
-            };
+            lets_go = log.after(chunk, number);
+            break;
         }
-        log
+        let keeps = Handle {
+            last: number,
+            ..log
+        };
+        Plan {
+            keeps,
+            runs,
+            lets_go,
+            ..plan
+        }
     }
 
-    /// A log of one run. The first chunk of the old one is used again.
-    fn restart(
-        self,
-        old: Handle,
-        run: Run,
-        owner: u32,
-        take: impl FnOnce() -> Result<u32, Full>,
-    ) -> Result<Handle, Full> {
-        let number = match self.chunk(old.first) {
-            Some(first) => {
-                if old.first != old.last {
-                    self.give_back(Handle {
-                        first: first.next(),
-                        ..old
-                    });
+    /// Changes the log of a counter in bucket `owner`, which is held, as planned, with
+    /// a chunk if it takes one. Says what the log is when the counter names that.
+    pub fn edit(self, edit: Edit, plan: Plan, owner: u32, taken: Option<u32>) -> Handle {
+        let log = plan.keeps;
+        match edit {
+            Edit::Clear => {}
+            Edit::Restart(run) => return self.restart(plan, run, owner, taken),
+            Edit::Slide { runs, count, add } => {
+                if runs > 0 {
+                    self.forget(plan, count);
                 }
-                old.first
+                self.hand_over(log, owner);
+                if add.count > 0 {
+                    return self.append(log, add, owner, taken);
+                }
             }
-            None => take()?,
-        };
-        if let Some(chunk) = self.chunk(number) {
-            chunk.begin(owner, run);
-            chunk.set_total(u64::from(run.count));
+            Edit::Truncate { last, total, .. } => self.truncate(plan, last, total),
         }
-        Ok(Handle::single(number))
-    }
-
-    /// Drops the oldest `runs`, which count for `count`.
-    fn forget(self, mut log: Handle, mut runs: usize, count: u64) -> Handle {
-        let Some(mut chunk) = self.chunk(log.first) else {
-            return log;
-        };
-        let total = chunk.total().saturating_sub(count);
-        for _ in 0..self.chunks.len() {
-            let (begin, end) = chunk.span();
-            let held = end.saturating_sub(begin);
-            if runs < held || log.first == log.last {
-                chunk.set_span((begin + runs).min(end), end);
-                break;
-            }
-            let Some(next) = self.chunk(chunk.next()) else {
-                break;
-            };
-            let emptied = Handle::single(log.first);
-            log.first = chunk.next();
-            self.give_back(emptied);
-            (chunk, runs) = (next, runs - held);
-        }
-        chunk.set_total(total);
         log
     }
 
-    fn append(
-        self,
-        log: Handle,
-        run: Run,
-        owner: u32,
-        take: impl FnOnce() -> Result<u32, Full>,
-    ) -> Result<Handle, Full> {
-        let (Some(first), Some(last)) = (self.chunk(log.first), self.chunk(log.last)) else {
-            // Only a damaged counter has no log here.
-            return self.restart(Handle::default(), run, owner, take);
+    /// Sums up a log that somebody was killed at, which is the counter's in bucket `owner`.
+    pub fn mend(self, log: Handle, owner: u32) {
+        let Some(first) = self.chunk(log.first) else {
+            return;
         };
-        let mut last_number = log.last;
+        let counts = self.walk(log).flat_map(Chunk::used);
+        let total = counts.fold(0, |sum: u64, run| sum.saturating_add(u64::from(run.count)));
+        first.set_total(total);
+        self.hand_over(log, owner);
+    }
+
+    /// The chunks of a log that nobody changes.
+    pub fn walk(self, log: Handle) -> impl Iterator<Item = &'t Chunk> {
+        self.numbers(log)
+            .filter_map(move |number| self.chunk(number))
+    }
+
+    /// Their numbers.
+    pub fn numbers(self, log: Handle) -> impl Iterator<Item = u32> + use<'t> {
+        let next = move |&number: &u32| {
+            let next = self.chunk(number)?.next();
+            (number != log.last).then_some(next)
+        };
+        let numbers = std::iter::successors(Some(log.first), next);
+        let exists = move |number: &u32| self.chunk(*number).is_some();
+        numbers.take_while(exists).take(self.chunks.len())
+    }
+
+    /// Drops the newest runs. Each store makes it count for less, to the end.
+    fn truncate(self, plan: Plan, last: u32, total: u64) {
+        if let Some(chunk) = self.chunk(plan.keeps.last) {
+            let (begin, end) = chunk.span();
+            chunk.set_span(begin, begin.saturating_add(plan.runs).min(end));
+            chunk.set_last_count(last);
+        }
+        if let Some(first) = self.chunk(plan.keeps.first) {
+            first.set_total(total);
+        }
+    }
+
+    /// A log of one run, in the first chunk of the old one. Killed in the middle, one
+    /// that is live counts for what was logged and for the run, until they expire.
+    fn restart(self, plan: Plan, run: Run, owner: u32, taken: Option<u32>) -> Handle {
+        let log = plan.keeps;
+        let Some(first) = self.chunk(log.first) else {
+            return self.begin(run, owner, taken);
+        };
+        if plan.live {
+            first.become_one(run);
+            self.hand_over(log, owner);
+        } else {
+            first.begin(owner, run);
+        }
+        first.set_total(u64::from(run.count));
+        log
+    }
+
+    fn begin(self, run: Run, owner: u32, taken: Option<u32>) -> Handle {
+        let Some((number, chunk)) = taken.and_then(|number| Some((number, self.chunk(number)?)))
+        else {
+            return Handle::default();
+        };
+        chunk.begin(owner, run);
+        chunk.set_total(u64::from(run.count));
+        Handle::single(number)
+    }
+
+    /// Drops the oldest runs, which count for `count`.
+    fn forget(self, plan: Plan, count: u64) {
+        let (old, new) = (plan.lets_go.first, plan.keeps.first);
+        let Some(first) = self.chunk(new) else {
+            return;
+        };
+        let had = self.chunk(if old == 0 { new } else { old });
+        let total = had.map_or(0, Chunk::total).saturating_sub(count);
+        let (begin, end) = first.span();
+        first.set_span(begin.saturating_add(plan.runs).min(end), end);
+        first.set_total(total);
+    }
+
+    fn append(self, log: Handle, run: Run, owner: u32, taken: Option<u32>) -> Handle {
+        let (Some(first), Some(last)) = (self.chunk(log.first), self.chunk(log.last)) else {
+            return self.begin(run, owner, taken);
+        };
+        let mut log = log;
         let added = match last.push(run) {
             Some(added) => added,
             None => {
-                last_number = take()?;
-                if let Some(chunk) = self.chunk(last_number) {
-                    chunk.begin(owner, run);
-                }
-                last.set_next(last_number);
+                let taken = taken.and_then(|number| Some((number, self.chunk(number)?)));
+                let Some((number, chunk)) = taken else {
+                    return log;
+                };
+                chunk.begin(owner, run);
+                last.set_next(number);
+                log.last = number;
                 run.count
             }
         };
-        let total = first.total();
-        let total = total.saturating_add(u64::from(added));
-        first.set_total(total);
-        Ok(Handle {
-            last: last_number,
-            ..log
-        })
-    }
-
-    fn chunk(self, number: u32) -> Option<&'t Chunk> {
-        self.chunks.get((number as usize).checked_sub(1)?)
-    }
-}
-
-impl PoolHead {
-    #[cfg(loom)]
-    pub fn new() -> PoolHead {
-        let zero = || AtomicU64::new(0);
-        PoolHead {
-            free: zero(),
-            fresh: zero(),
-            hand: zero(),
-            _reserved: std::array::from_fn(|_| zero()),
-        }
+        first.set_total(first.total().saturating_add(u64::from(added)));
+        log
     }
 }
 
@@ -385,7 +354,26 @@ impl Handle {
         self.first
     }
 
+    pub fn last(self) -> u32 {
+        self.last
+    }
+
+    pub fn is_none(self) -> bool {
+        self == Handle::default()
+    }
+
     pub fn data(self) -> u64 {
         u64::from(self.first) << 32 | u64::from(self.last)
+    }
+
+    /// What follows one of the log's chunks.
+    fn after(self, chunk: &Chunk, number: u32) -> Handle {
+        if number == self.last {
+            return Handle::default();
+        }
+        Handle {
+            first: chunk.next(),
+            ..self
+        }
     }
 }

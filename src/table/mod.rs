@@ -7,46 +7,74 @@
 //! of the ten moves to its other bucket if that has room; else the one that has
 //! given the least of its quota is forgotten.
 //!
+//! Whoever works here may be killed at any instruction, and nobody else may wait for
+//! it or be given anything for it: what it leaves is mended by `recover`, with the help
+//! of what it has noted in a `seat`.
+//!
 //! The table knows nothing of rules. Its caller finds a counter, decides what it
 //! becomes and stores that, or starts over if somebody was faster.
 
+mod audit;
 mod bucket;
 mod chunk;
+mod edit;
 #[cfg(all(test, not(loom)))]
 mod garbage;
+mod hands;
 mod log;
 #[cfg(all(test, loom))]
 mod models;
+mod open;
+mod peers;
 mod place;
+#[cfg(not(loom))]
+mod process;
+mod recover;
 #[cfg(all(test, not(loom)))]
 mod refusals;
 mod region;
+mod seat;
+#[cfg(not(loom))]
+mod shm;
 mod stats;
 mod step;
 #[cfg(test)]
 mod trial;
 mod wait;
+#[cfg(not(loom))]
+mod zone;
+mod zone_name;
 
 pub(crate) use bucket::Weight;
 use bucket::{Bucket, Claimed, SLOTS, Seen, Slot};
+use hands::Hands;
 pub(crate) use log::Log;
-use log::Pool;
+use log::{Handle, Pool};
+pub(crate) use open::Wanted;
+use peers::Peers;
+#[cfg(loom)]
+pub(crate) use peers::generation;
+#[cfg(not(loom))]
+pub(crate) use process::generation;
 pub(crate) use region::Layout;
 pub use region::Memory;
 use region::Region;
+use seat::SeatOf;
 pub(crate) use stats::Event;
 use stats::Stripes;
 pub(crate) use step::{Change, MAX_CHANGES};
 pub(crate) use wait::Backoff;
+pub(crate) use zone_name::{unlink_zone, valid_zone_name};
 
 use crate::algorithm::{Edit, State};
-use crate::error::Error;
 use crate::hash::Key;
 
 /// The counters of a service.
 #[derive(Debug)]
 pub(crate) struct Table {
     region: Region,
+    /// Who may hold its locks.
+    peers: Peers,
 }
 
 /// Where a counter stands, or would, and what it was when it was found. It holds
@@ -110,6 +138,24 @@ struct Held<'t> {
     claimed: Claimed<'t>,
 }
 
+impl Change<'_> {
+    /// Whether it is one store that changes the counter: of one word only, or of one that
+    /// is as good as new until its instant is written.
+    #[inline(always)]
+    fn is_one_word(&self) -> bool {
+        let (old, new) = (self.found.state, self.next);
+        old.idle_at == new.idle_at || old.data == new.data || old.idle_at == 0
+    }
+}
+
+impl<'t> Held<'t> {
+    /// Which of the bucket's slots it is.
+    fn index(&self, slot: Slot<'t>) -> usize {
+        let mut slots = self.claimed.seen().slots();
+        slots.position(|other| other.is(slot)).unwrap_or(0)
+    }
+}
+
 impl Found<'_> {
     /// Whether the table holds the counter.
     pub fn exists(&self) -> bool {
@@ -118,11 +164,6 @@ impl Found<'_> {
 }
 
 impl Table {
-    pub fn private(layout: Layout) -> Result<Table, Error> {
-        let region = Region::private(layout)?;
-        Ok(Table { region })
-    }
-
     /// Looks for a counter. Whatever is decided about it must be decided by a clock
     /// that is read after this, so that decisions are in time in the order in which
     /// they are stored.
@@ -172,8 +213,13 @@ impl Table {
     pub fn store(&self, change: Change<'_>, terms: Terms) -> Result<(), NotStored> {
         match (change.found.place, change.edit) {
             (Place::Here(home, slot), None) => {
-                let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
-                claimed.write(slot, change.key.fingerprint, change.weight, change.next);
+                let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+                if change.is_one_word() {
+                    let old = change.found.state;
+                    held.claimed.update(slot, change.weight, old, change.next);
+                } else {
+                    self.update(&mut held, slot, &change, &mut Hands::new(self));
+                }
                 Ok(())
             }
             (Place::Here(home, slot), Some(edit)) => {
@@ -183,26 +229,43 @@ impl Table {
         }
     }
 
+    /// Changes a counter that keeps no log. Where both words change it is noted what
+    /// they were: one who is killed between them leaves neither the old nor the new.
+    #[inline(never)]
+    fn update<'t>(
+        &'t self,
+        held: &mut Held<'t>,
+        slot: Slot<'t>,
+        change: &Change<'t>,
+        hands: &mut Hands<'t>,
+    ) {
+        let old = change.found.state;
+        let seat = (!change.is_one_word()).then(|| hands.any());
+        if let Some(seat) = seat {
+            seat.note(held.number, held.index(slot), old, Handle::default());
+        }
+        held.claimed.update(slot, change.weight, old, change.next);
+        if let Some(seat) = seat {
+            seat.settle();
+        }
+    }
+
     #[inline(never)]
     fn store_log<'t>(
         &'t self,
         home: Home<'t>,
         slot: Slot<'t>,
-        change: Change<'t>,
+        mut change: Change<'t>,
         edit: Edit,
         terms: Terms,
     ) -> Result<(), NotStored> {
-        let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
-        let take = || self.take_chunk(terms);
-        let (log, edited) = self.pool().edit(slot.log(), edit, home.number, take);
-        let data = log.data();
-        let (weight, idle_at) = match edited {
-            Ok(()) => (change.weight, change.next.idle_at),
-            Err(_) => (slot.weight(), slot.state().idle_at),
-        };
-        let state = State { idle_at, data };
-        claimed.write(slot, change.key.fingerprint, weight, state);
-        edited.map_err(NotStored::Full)
+        let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+        let mut hands = Hands::new(self);
+        change.edit = Some(edit);
+        let room = self.room_in_log(&mut held, slot, &mut change, &mut hands, terms);
+        room.map_err(NotStored::Full)?;
+        self.edit_log(&mut held, slot, &change, &mut hands, terms);
+        Ok(())
     }
 
     /// Forgets a counter.
@@ -210,11 +273,21 @@ impl Table {
         let Place::Here(home, slot) = found.place else {
             return self.keep(found);
         };
-        let mut claimed = home.seen.claim().ok_or(NotStored::Changed)?;
-        let forgotten = slot.log();
-        claimed.clear(slot);
-        self.pool().give_back(forgotten);
+        let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+        self.clear(&mut held, slot, &mut Hands::new(self));
         Ok(())
+    }
+
+    /// Frees a slot, and the chunks of its log.
+    fn clear<'t>(&'t self, held: &mut Held<'t>, slot: Slot<'t>, hands: &mut Hands<'t>) {
+        let log = slot.log();
+        if log.is_none() {
+            return held.claimed.clear(slot);
+        }
+        let seat = hands.any();
+        seat.note(held.number, held.index(slot), slot.state(), log);
+        held.claimed.clear(slot);
+        seat.settle();
     }
 
     /// Counts what the table holds at `now`: a walk over all of it, bucket by
@@ -222,10 +295,11 @@ impl Table {
     pub fn census(&self, now: u64) -> Census {
         let mut census = Census::default();
         for bucket in self.region.buckets() {
-            let seen = bucket.look();
-            for slot in seen.slots().filter(|slot| slot.is_live(now)) {
+            // A log that is just being written cannot be counted.
+            let seen = bucket.try_look();
+            for slot in bucket.slots().filter(|slot| slot.is_live(now)) {
                 census.keys += 1;
-                if slot.keeps_log() {
+                if let Some(seen) = seen.filter(|_| slot.keeps_log()) {
                     census.log_entries += self.log_of(slot.state(), seen).len();
                 }
             }
@@ -257,16 +331,28 @@ impl Table {
         Log::new(self.pool(), state.data, seen)
     }
 
+    fn seats(&self, turn: usize) -> impl Iterator<Item = SeatOf<'_>> {
+        seat::seats(&self.region.header().seats, self.pool(), turn)
+    }
+
     fn pool(&self) -> Pool<'_> {
-        Pool::new(&self.region.header().pool, self.region.chunks())
+        Pool::new(self.region.chunks())
     }
 
     #[inline]
     fn look(&self, number: u32) -> Home<'_> {
-        Home {
-            number,
-            seen: self.bucket(number).look(),
-        }
+        let seen = match self.bucket(number).try_look() {
+            Some(seen) => seen,
+            None => self.wait_and_look(number),
+        };
+        Home { number, seen }
+    }
+
+    /// Makes a bucket ours, if nobody has begun to write since it was seen.
+    #[inline(always)]
+    fn claim<'t>(&self, home: Home<'t>) -> Option<Held<'t>> {
+        let (number, claimed) = (home.number, home.seen.claim(self.peers.own_id())?);
+        Some(Held { number, claimed })
     }
 
     #[inline]

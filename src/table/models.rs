@@ -16,7 +16,8 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::bucket::Bucket;
-use super::log::{Handle, PoolHead};
+use super::log::Handle;
+use super::seat::{Seat, Seated, Seats};
 use super::trial::{Trial, counter};
 use super::*;
 use crate::algorithm::{Algorithm, Run, Runs};
@@ -34,27 +35,39 @@ fn model(preemptions: usize, run: impl Fn() + Sync + Send + 'static) {
     builder.check(run);
 }
 
+/// Who holds what is held.
+const ME: u32 = 1;
+
+/// Looks at a bucket, as soon as nobody is writing.
+fn look(bucket: &Bucket) -> Seen<'_> {
+    loop {
+        match bucket.try_look() {
+            Some(seen) => return seen,
+            None => loom::thread::yield_now(),
+        }
+    }
+}
+
 /// Stores a counter in the bucket's first slot, without a look at what it holds.
-fn put(bucket: &Bucket, state: State) {
-    let seen = bucket.look();
+fn put(bucket: &Bucket, old: State, new: State) {
+    let seen = look(bucket);
     let slot = seen.slots().next().unwrap();
-    seen.claim()
-        .unwrap()
-        .write(slot, 1 << 63, Weight::default(), state);
+    let mut claimed = seen.claim(ME).unwrap();
+    claimed.update(slot, Weight::default(), old, new);
 }
 
 /// Adds 1 to both words of the bucket's first counter.
 fn add_one(bucket: &Bucket) {
     loop {
-        let seen = bucket.look();
+        let seen = look(bucket);
         let slot = seen.slots().next().unwrap();
-        let State { idle_at, data } = slot.state();
-        if let Some(mut claimed) = seen.claim() {
-            let next = State {
-                idle_at: idle_at + 1,
-                data: data + 1,
+        let old = slot.state();
+        if let Some(mut claimed) = seen.claim(ME) {
+            let new = State {
+                idle_at: old.idle_at + 1,
+                data: old.data + 1,
             };
-            claimed.write(slot, 1 << 63, Weight::default(), next);
+            claimed.update(slot, Weight::default(), old, new);
             return;
         }
     }
@@ -68,7 +81,7 @@ fn loom_what_two_writers_add_is_both_counted() {
         let writer = thread::spawn(move || add_one(&other));
         add_one(&bucket);
         writer.join().unwrap();
-        let slot = bucket.look().slots().next().unwrap();
+        let slot = look(&bucket).slots().next().unwrap();
         let expected = State {
             idle_at: 2,
             data: 2,
@@ -83,11 +96,14 @@ fn loom_a_reader_never_believes_a_counter_that_is_half_written() {
         let bucket = Arc::new(Bucket::new());
         let other = Arc::clone(&bucket);
         let writer = thread::spawn(move || {
-            for (idle_at, data) in [(1, 1), (2, 2)] {
-                put(&other, State { idle_at, data });
-            }
+            let at = |time| State {
+                idle_at: time,
+                data: time,
+            };
+            put(&other, at(0), at(1));
+            put(&other, at(1), at(2));
         });
-        let seen = bucket.look();
+        let seen = look(&bucket);
         let state = seen.slots().next().unwrap().state();
         if seen.unchanged() {
             assert_eq!(state.idle_at, state.data);
@@ -214,9 +230,9 @@ fn loom_of_two_who_charge_two_known_counters_one_gets_both() {
             data: 0,
         };
         for (number, key) in [(0, key(0, 1)), (1, key(1, 2))] {
-            let mut claimed = table.bucket(number).look().claim().unwrap();
+            let mut claimed = look(table.bucket(number)).claim(ME).unwrap();
             let slot = claimed.seen().slots().next().unwrap();
-            claimed.write(slot, key.fingerprint, Weight::default(), known);
+            claimed.place(slot, key.fingerprint, Weight::default(), known);
         }
         one_gets_both(table);
     });
@@ -247,10 +263,10 @@ fn loom_nobody_is_refused_by_a_counter_that_is_half_written() {
         assert_eq!(table.store(change, terms), Ok(()));
         let other = Arc::clone(&table);
         let writer = thread::spawn(move || {
-            let seen = other.bucket(0).look();
+            let seen = look(other.bucket(0));
             let slot = seen.find(key.fingerprint).unwrap();
-            if let Some(mut claimed) = seen.claim() {
-                claimed.write(slot, key.fingerprint, Weight::default(), state(begun));
+            if let Some(mut claimed) = seen.claim(ME) {
+                claimed.update(slot, Weight::default(), slot.state(), state(begun));
             }
         });
         assert!(check(&table, key, 2));
@@ -258,62 +274,72 @@ fn loom_nobody_is_refused_by_a_counter_that_is_half_written() {
     });
 }
 
-/// A pool with a note of who holds each chunk.
+/// A pool with its seats, and a note of who has each chunk.
 struct Chunks {
-    head: PoolHead,
+    seats: Seats,
     chunks: Vec<chunk::Chunk>,
-    held: Vec<AtomicU64>,
+    taken: Vec<AtomicU64>,
 }
 
 impl Chunks {
-    /// All chunks are on the stack of free ones.
-    fn free(count: usize) -> Chunks {
-        let chunks = Chunks {
-            head: PoolHead::new(),
+    fn new(count: usize) -> Chunks {
+        Chunks {
+            seats: std::array::from_fn(|_| Seat::new()),
             chunks: (0..count).map(|_| chunk::Chunk::new()).collect(),
-            held: (0..count).map(|_| AtomicU64::new(0)).collect(),
-        };
-        let taken: Vec<_> = (0..count).map(|_| chunks.take().unwrap()).collect();
-        taken.into_iter().for_each(|chunk| chunks.give_back(chunk));
-        chunks
+            taken: (0..count).map(|_| AtomicU64::new(0)).collect(),
+        }
     }
 
     fn pool(&self) -> Pool<'_> {
-        Pool::new(&self.head, &self.chunks)
+        Pool::new(&self.chunks)
+    }
+
+    /// The first seat that is free and has a chunk, if one is looked for.
+    fn sit(&self, with_chunk: bool) -> Option<Seated<'_>> {
+        let mut seats = seat::seats(&self.seats, self.pool(), 0);
+        seats.find_map(|seat| {
+            let seated = seat.claim(ME)?;
+            (!with_chunk || seat.chunks(1) > 0).then_some(seated)
+        })
     }
 
     fn take(&self) -> Option<u32> {
-        let chunk = self.pool().take()?;
-        let before = self.held[chunk as usize - 1].swap(1, Ordering::Relaxed);
+        let seated = self.sit(true)?;
+        let chunk = seated.seat().take()?;
+        let before = self.taken[chunk as usize - 1].swap(1, Ordering::Relaxed);
         assert_eq!(before, 0, "chunk {chunk} was handed out twice");
         Some(chunk)
     }
 
     fn give_back(&self, chunk: u32) {
-        self.held[chunk as usize - 1].store(0, Ordering::Relaxed);
-        self.pool().give_back(Handle::single(chunk));
+        if let Some(seated) = self.sit(false) {
+            self.taken[chunk as usize - 1].store(0, Ordering::Relaxed);
+            give(&seated, Handle::single(chunk));
+        }
     }
 }
 
-/// One takes a chunk while the other takes two and gives the first back: the stack
-/// then has the same top as before, and another chunk below it.
+/// Gives back the chunks of a log that was forgotten.
+fn give(seated: &Seated<'_>, log: Handle) {
+    let seat = seated.seat();
+    seat.note(0, 0, State::default(), log);
+    seat.settle();
+}
+
+/// One takes a chunk while the other takes two and gives the first back.
 #[test]
 fn loom_no_chunk_is_handed_out_twice() {
     model(PREEMPTIONS, || {
-        let chunks = Arc::new(Chunks::free(3));
+        let chunks = Arc::new(Chunks::new(4));
         let other = Arc::clone(&chunks);
         let thread = thread::spawn(move || {
-            let first = other.take().unwrap();
-            let second = other.take();
-            other.give_back(first);
+            let (first, second) = (other.take(), other.take());
+            first.into_iter().for_each(|chunk| other.give_back(chunk));
             second
         });
-        let mine = chunks.take().unwrap();
+        let mine = chunks.take();
         let second = thread.join().unwrap();
-        assert!(second.is_some_and(|second| second != mine));
-        // None was lost either.
-        assert!(chunks.take().is_some());
-        assert!(chunks.take().is_none());
+        assert!(mine.is_none() || mine != second);
     });
 }
 
@@ -323,44 +349,51 @@ fn loom_no_chunk_is_handed_out_twice() {
 fn loom_a_reader_never_believes_a_chunk_that_has_a_new_owner() {
     const OLD: Run = Run { tick: 1, count: 1 };
     const NEW: Run = Run { tick: 2, count: 2 };
-    fn begin(chunks: &Chunks, bucket: &Bucket, run: Run) -> bool {
-        let mut claimed = bucket.look().claim().unwrap();
+    fn begin(chunks: &Chunks, bucket: &Bucket, run: Run) {
+        let Some(seated) = chunks.sit(true) else {
+            return;
+        };
+        let mut claimed = look(bucket).claim(ME).unwrap();
         let slot = claimed.seen().slots().next().unwrap();
         let edit = Edit::Restart(run);
-        let take = || {
-            chunks.pool().take().ok_or(Full {
-                wait_ns: 0,
-                index: 0,
-            })
-        };
-        let (log, edited) = chunks.pool().edit(Handle::default(), edit, 0, take);
+        let plan = chunks.pool().plan(Handle::default(), edit, false);
+        let taken = seated.seat().take();
+        let log = chunks.pool().edit(edit, plan, 0, taken);
         let state = State {
             idle_at: 1,
             data: log.data(),
         };
-        claimed.write(slot, 1 << 63 | 1, Weight::default(), state);
-        edited.is_ok()
+        claimed.place(slot, 1 << 63 | 1, Weight::default(), state);
     }
     model(2, || {
-        let chunks = Arc::new(Chunks::free(1));
+        let chunks = Arc::new(Chunks::new(2));
+        // The other seat's share is out of the way.
+        std::mem::forget(
+            seat::seats(&chunks.seats, chunks.pool(), 1)
+                .next()
+                .unwrap()
+                .claim(ME),
+        );
         let buckets = Arc::new([Bucket::new(), Bucket::new()]);
-        assert!(begin(&chunks, &buckets[0], OLD));
+        begin(&chunks, &buckets[0], OLD);
         let forget = thread::spawn({
             let (chunks, buckets) = (Arc::clone(&chunks), Arc::clone(&buckets));
             move || {
-                let mut claimed = buckets[0].look().claim().unwrap();
+                let mut claimed = look(&buckets[0]).claim(ME).unwrap();
                 let slot = claimed.seen().slots().next().unwrap();
                 let forgotten = slot.log();
                 claimed.clear(slot);
                 drop(claimed);
-                chunks.pool().give_back(forgotten);
+                if let Some(seated) = chunks.sit(false) {
+                    give(&seated, forgotten);
+                }
             }
         });
         let renew = thread::spawn({
             let (chunks, buckets) = (Arc::clone(&chunks), Arc::clone(&buckets));
             move || begin(&chunks, &buckets[1], NEW)
         });
-        let seen = buckets[0].look();
+        let seen = look(&buckets[0]);
         let slot = seen.slots().next().unwrap();
         if slot.keeps_log() {
             let log = Log::new(chunks.pool(), slot.state().data, seen);

@@ -1,19 +1,20 @@
-//! Room for what is new: which slot a new counter gets and who has to go for it,
-//! and where a chunk for a log comes from.
+//! Room for what is new: which slot a new counter gets and who has to go for it, and
+//! which log goes where chunks have run out.
 //!
 //! What is as good as new goes first, then the counter that has given the least of
 //! its quota. Other buckets than the counter's own are tried, never waited for.
 
-use super::bucket::{Seen, Slot, Weight};
-use super::log::Handle;
+use arrayvec::ArrayVec;
+
+use super::bucket::{SLOTS, Slot, Weight};
 use super::step::{HeldBuckets, claimed};
-use super::{Event, Full, Table, Terms};
+use super::{Event, Full, Hands, Held, Home, Table, Terms};
 use crate::algorithm::State;
 use crate::hash::Key;
+use crate::sync::Ordering;
 
-/// How many chunks are looked at to find a log to forget, and how often.
+/// How many chunks are looked at to find a log to forget.
 const PROBES: usize = 16;
-const ROUNDS: usize = 8;
 
 /// A slot of a bucket that is held, by the bucket's number.
 type Place<'t> = (u32, Slot<'t>);
@@ -28,22 +29,31 @@ impl Table {
         key: Key,
         terms: Terms,
         own: &impl Fn(u64) -> bool,
+        hands: &mut Hands<'t>,
     ) -> Result<Place<'t>, Full> {
         let place = self.free_slot(held, homes, terms, own);
-        let place = place.or_else(|| self.move_one(held, homes, terms, own));
+        let place = place.or_else(|| self.move_one(held, homes, terms, own, hands));
         let place = place.or_else(|| self.forget_one(held, homes, terms, own));
         let Some((number, slot)) = place else {
             let until = slots(held, homes).map(|(_, slot)| slot.state().idle_at);
             let wait_ns = until.min().unwrap_or(0).saturating_sub(terms.now).max(1);
             return Err(Full { wait_ns, index: 0 });
         };
-        let forgotten = slot.log();
-        claimed(held, number).for_each(|held| {
-            let (weight, new) = (Weight::default(), State::default());
-            held.claimed.write(slot, key.fingerprint, weight, new);
-        });
-        self.pool().give_back(forgotten);
+        let new = (key.fingerprint, Weight::default(), State::default());
+        claimed(held, number).for_each(|held| self.put(held, slot, new, hands));
         Ok((number, slot))
+    }
+
+    /// Puts a counter into a slot, in place of whatever it held.
+    fn put<'t>(
+        &'t self,
+        held: &mut Held<'t>,
+        slot: Slot<'t>,
+        (fingerprint, weight, state): (u64, Weight, State),
+        hands: &mut Hands<'t>,
+    ) {
+        self.clear(held, slot, hands);
+        held.claimed.place(slot, fingerprint, weight, state);
     }
 
     /// A slot that holds nothing or what is as good as new, in the emptier bucket.
@@ -80,29 +90,37 @@ impl Table {
         homes: [u32; 2],
         terms: Terms,
         own: &impl Fn(u64) -> bool,
+        hands: &mut Hands<'t>,
     ) -> Option<Place<'t>> {
-        let mut movable = slots(held, homes).filter(|(_, slot)| !own(slot.fingerprint()));
-        let moves = |&(number, slot): &Place<'t>| self.copy_to_other_home(number, slot, terms);
-        let (number, slot) = movable.find(|place| moves(place).is_some())?;
-        drop(movable);
+        let movable = slots(held, homes).filter(|(_, slot)| !own(slot.fingerprint()));
+        let movable: ArrayVec<_, { 2 * SLOTS }> = movable.take(2 * SLOTS).collect();
+        let mut copy = |place: &Place<'t>| self.copy_to_other_home(place.0, place.1, terms, hands);
+        let (number, slot, held_other) = movable
+            .into_iter()
+            .find_map(|place| Some((place.0, place.1, copy(&place)?)))?;
+        // Killed before this, there are two: `recover` clears one.
         claimed(held, number).for_each(|held| held.claimed.clear(slot));
+        drop(held_other);
         Some((number, slot))
     }
 
-    fn copy_to_other_home(&self, number: u32, slot: Slot<'_>, terms: Terms) -> Option<()> {
-        let (fingerprint, state) = (slot.fingerprint(), slot.state());
-        let other = self.other_home(number, fingerprint);
+    /// Copies a counter to its other bucket, which stays held.
+    fn copy_to_other_home<'t>(
+        &'t self,
+        number: u32,
+        slot: Slot<'t>,
+        terms: Terms,
+        hands: &mut Hands<'t>,
+    ) -> Option<Held<'t>> {
+        let number = self.other_home(number, slot.fingerprint());
         // A bucket that is held shows as being written, and is left alone.
-        let seen = self.bucket(other).try_look()?;
+        let seen = self.bucket(number).try_look()?;
         let free = seen.slots().find(|slot| !slot.is_live(terms.now))?;
-        let mut claimed = seen.claim()?;
-        let forgotten = free.log();
-        claimed.write(free, fingerprint, slot.weight(), state);
-        if slot.keeps_log() {
-            self.pool().hand_over(Handle::of(state.data), other);
-        }
-        self.pool().give_back(forgotten);
-        Some(())
+        let mut held = self.claim(Home { number, seen })?;
+        let counter = (slot.fingerprint(), slot.weight(), slot.state());
+        self.put(&mut held, free, counter, hands);
+        self.pool().hand_over(slot.log(), number);
+        Some(held)
     }
 
     /// The slot of the counter that is worth least, if counters may be forgotten.
@@ -122,25 +140,14 @@ impl Table {
         Some(nearest)
     }
 
-    /// A chunk for a log, if need be that of a log that is as good as new, or worth
-    /// least of those that come up.
-    pub(super) fn take_chunk(&self, terms: Terms) -> Result<u32, Full> {
-        for _ in 0..ROUNDS {
-            if let Some(chunk) = self.pool().take() {
-                return Ok(chunk);
-            }
-            self.forget_log(terms)?;
-        }
-        // Nothing was found in the way, so there is no telling how long: soon.
-        self.pool().take().ok_or(Full {
-            wait_ns: 1,
-            index: 0,
-        })
-    }
-
-    fn forget_log(&self, terms: Terms) -> Result<(), Full> {
+    /// Forgets a log that is as good as new, or the one worth least of those that come up.
+    pub(super) fn forget_log<'t>(
+        &'t self,
+        terms: Terms,
+        hands: &mut Hands<'t>,
+    ) -> Result<(), Full> {
         let logs = (0..PROBES).filter_map(|_| self.probe_log(terms));
-        let Some((seen, slot)) = logs.min_by_key(|(_, slot)| slot.worth(terms.now)) else {
+        let Some((home, slot)) = logs.min_by_key(|(_, slot)| slot.worth(terms.now)) else {
             return Ok(());
         };
         let idle_at = slot.state().idle_at;
@@ -149,27 +156,28 @@ impl Table {
             let wait_ns = idle_at - terms.now;
             return Err(Full { wait_ns, index: 0 });
         }
-        let Some(mut claimed) = seen.claim() else {
+        let Some(mut held) = self.claim(home) else {
             return Ok(());
         };
-        let forgotten = slot.log();
-        claimed.clear(slot);
-        drop(claimed);
+        self.clear(&mut held, slot, hands);
+        drop(held);
         let event = if live {
             Event::EvictedLive
         } else {
             Event::EvictedIdle
         };
         self.stripes().add(event, 1);
-        self.pool().give_back(forgotten);
         Ok(())
     }
 
     /// The log worth least in the bucket that the next chunk in turn belongs to.
-    fn probe_log(&self, terms: Terms) -> Option<(Seen<'_>, Slot<'_>)> {
-        let seen = self.bucket(self.pool().next_owner()?).try_look()?;
+    fn probe_log(&self, terms: Terms) -> Option<(Home<'_>, Slot<'_>)> {
+        let turn = self.region.header().hand.fetch_add(1, Ordering::Relaxed);
+        let number = self.pool().owner_in_turn(turn)?;
+        let seen = self.bucket(number).try_look()?;
         let logs = seen.slots().filter(|slot| slot.keeps_log());
-        Some((seen, logs.min_by_key(|slot| slot.worth(terms.now))?))
+        let slot = logs.min_by_key(|slot| slot.worth(terms.now))?;
+        Some((Home { number, seen }, slot))
     }
 }
 

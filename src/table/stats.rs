@@ -60,7 +60,7 @@ impl Stripes {
 /// local variable tells them apart without thread-local storage; two threads that
 /// do meet in a stripe count right all the same.
 #[inline]
-fn stripe() -> usize {
+pub(super) fn stripe() -> usize {
     if cfg!(loom) {
         // Loom wants every run to do the same.
         return 0;

@@ -8,8 +8,7 @@
 use arrayvec::ArrayVec;
 
 use super::bucket::{Slot, Weight};
-use super::log::Handle;
-use super::{Found, Full, Held, Home, NotStored, Place, Table, Terms};
+use super::{Found, Full, Hands, Held, Home, NotStored, Place, Table, Terms};
 use crate::algorithm::{Edit, State};
 use crate::hash::Key;
 
@@ -29,13 +28,13 @@ pub(crate) struct Change<'t> {
 /// The buckets that a step holds, by their numbers.
 pub(super) type HeldBuckets<'t> = ArrayVec<Held<'t>, { 2 * MAX_CHANGES }>;
 
-/// Where a change will be written, and the chunk that its log may need.
+/// Where a change will be written, and what is left of it to be done.
 #[derive(Clone, Copy)]
 struct Room<'t> {
     bucket: u32,
     slot: Slot<'t>,
     is_new: bool,
-    chunk: Handle,
+    change: Change<'t>,
 }
 
 impl Table {
@@ -43,26 +42,28 @@ impl Table {
     /// at `now`. Where there is no room for one of them none of them changes, and it
     /// is said for which.
     #[inline(never)]
-    pub fn store_all(&self, changes: &[Change<'_>], terms: Terms) -> Result<(), NotStored> {
+    pub fn store_all<'t>(&'t self, changes: &[Change<'t>], terms: Terms) -> Result<(), NotStored> {
         // Filled where they stand: these are large, and a move would copy all of them.
+        // The buckets are let go last, after whatever is noted about them.
         let mut held = HeldBuckets::new();
-        hold(changes, &mut held).ok_or(NotStored::Changed)?;
+        self.hold(changes, &mut held).ok_or(NotStored::Changed)?;
+        let mut hands = Hands::new(self);
         let mut rooms: ArrayVec<Room<'_>, MAX_CHANGES> = ArrayVec::new();
         let own = |fingerprint| {
             let mut keys = changes.iter().map(|change| change.key.fingerprint);
             keys.any(|key| key == fingerprint)
         };
         for (index, change) in changes.iter().enumerate() {
-            match self.room_for(&mut held, change, terms, &own) {
+            match self.room_for(&mut held, change, terms, &own, &mut hands) {
                 Ok(room) => rooms.try_push(room).unwrap_or(()),
                 Err(full) => {
-                    rooms.iter().for_each(|room| self.give_up(&mut held, room));
+                    rooms.iter().for_each(|room| give_up(&mut held, room));
                     return Err(NotStored::Full(Full { index, ..full }));
                 }
             }
         }
-        for (change, &room) in changes.iter().zip(&rooms) {
-            self.fill(&mut held, change, room);
+        for room in &rooms {
+            self.fill(&mut held, room, &mut hands, terms);
         }
         Ok(())
     }
@@ -73,60 +74,81 @@ impl Table {
         change: &Change<'t>,
         terms: Terms,
         own: &impl Fn(u64) -> bool,
+        hands: &mut Hands<'t>,
     ) -> Result<Room<'t>, Full> {
-        let log = match change.found.place {
-            Place::Here(_, slot) => slot.log(),
-            Place::Nowhere(_) => Handle::default(),
-        };
-        let chunk = match change.edit {
-            Some(edit) if !self.pool().has_room(log, edit) => {
-                Handle::single(self.take_chunk(terms)?)
-            }
-            _ => Handle::default(),
-        };
         let (bucket, slot, is_new) = match change.found.place {
             Place::Here(home, slot) => (home.number, slot, false),
             Place::Nowhere(homes) => {
                 let homes = homes.map(|home| home.number);
-                let reserved = self.reserve(held, homes, change.key, terms, own);
-                let (bucket, slot) = reserved.inspect_err(|_| self.pool().give_back(chunk))?;
+                let (bucket, slot) = self.reserve(held, homes, change.key, terms, own, hands)?;
                 (bucket, slot, true)
             }
         };
-        Ok(Room {
+        let mut room = Room {
             bucket,
             slot,
             is_new,
-            chunk,
-        })
-    }
-
-    fn give_up<'t>(&self, held: &mut HeldBuckets<'t>, room: &Room<'t>) {
-        self.pool().give_back(room.chunk);
-        if room.is_new {
-            claimed(held, room.bucket).for_each(|held| held.claimed.clear(room.slot));
-        }
-    }
-
-    fn fill<'t>(&self, held: &mut HeldBuckets<'t>, change: &Change<'t>, room: Room<'t>) {
-        let Room {
-            bucket,
-            slot,
-            mut chunk,
-            ..
-        } = room;
-        let mut data = change.next.data;
-        if let Some(edit) = change.edit {
-            let take = || Ok(std::mem::take(&mut chunk).first());
-            data = self.pool().edit(slot.log(), edit, bucket, take).0.data();
-        }
-        let state = State {
-            data,
-            ..change.next
+            change: *change,
         };
-        let (fingerprint, weight) = (change.key.fingerprint, change.weight);
-        claimed(held, bucket).for_each(|held| held.claimed.write(slot, fingerprint, weight, state));
-        self.pool().give_back(chunk);
+        for held in claimed(held, bucket) {
+            let made = self.room_in_log(held, slot, &mut room.change, hands, terms);
+            if let Err(full) = made {
+                if is_new {
+                    held.claimed.clear(slot);
+                }
+                return Err(full);
+            }
+        }
+        Ok(room)
+    }
+
+    fn fill<'t>(
+        &'t self,
+        held: &mut HeldBuckets<'t>,
+        room: &Room<'t>,
+        hands: &mut Hands<'t>,
+        terms: Terms,
+    ) {
+        let (slot, change) = (room.slot, &room.change);
+        claimed(held, room.bucket).for_each(|held| match change.edit {
+            None => self.update(held, slot, change, hands),
+            Some(_) => self.edit_log(held, slot, change, hands, terms),
+        });
+    }
+
+    /// Claims all the buckets concerned, unless one has changed since it was seen.
+    fn hold<'t>(&self, changes: &[Change<'t>], held: &mut HeldBuckets<'t>) -> Option<()> {
+        let mut homes: ArrayVec<Home<'t>, { 2 * MAX_CHANGES }> = ArrayVec::new();
+        for change in changes {
+            let (first, second) = match change.found.place {
+                Place::Here(home, _) => (home, None),
+                Place::Nowhere([first, second]) => (first, Some(second)),
+            };
+            homes.try_push(first).ok()?;
+            second
+                .map_or(Ok(()), |second| homes.try_push(second))
+                .ok()?;
+        }
+        homes.sort_unstable_by_key(|home| home.number);
+        let mut last: Option<Home<'t>> = None;
+        for &home in &homes {
+            match last {
+                Some(last) if last.number == home.number => {
+                    // Seen twice: it must have been the same both times.
+                    last.seen.same(home.seen).then_some(())?;
+                }
+                _ => held.try_push(self.claim(home)?).ok()?,
+            }
+            last = Some(home);
+        }
+        Some(())
+    }
+}
+
+/// Takes back what was made room for.
+fn give_up<'t>(held: &mut HeldBuckets<'t>, room: &Room<'t>) {
+    if room.is_new {
+        claimed(held, room.bucket).for_each(|held| held.claimed.clear(room.slot));
     }
 }
 
@@ -136,35 +158,4 @@ pub(super) fn claimed<'h, 't>(
     number: u32,
 ) -> impl Iterator<Item = &'h mut Held<'t>> {
     held.iter_mut().filter(move |held| held.number == number)
-}
-
-/// Claims all the buckets concerned, unless one has changed since it was seen.
-fn hold<'t>(changes: &[Change<'t>], held: &mut HeldBuckets<'t>) -> Option<()> {
-    let mut homes: ArrayVec<Home<'t>, { 2 * MAX_CHANGES }> = ArrayVec::new();
-    for change in changes {
-        let (first, second) = match change.found.place {
-            Place::Here(home, _) => (home, None),
-            Place::Nowhere([first, second]) => (first, Some(second)),
-        };
-        homes.try_push(first).ok()?;
-        second
-            .map_or(Ok(()), |second| homes.try_push(second))
-            .ok()?;
-    }
-    homes.sort_unstable_by_key(|home| home.number);
-    let mut last: Option<Home<'t>> = None;
-    for &home in &homes {
-        match last {
-            Some(last) if last.number == home.number => {
-                // Seen twice: it must have been the same both times.
-                last.seen.same(home.seen).then_some(())?;
-            }
-            _ => {
-                let (number, claimed) = (home.number, home.seen.claim()?);
-                held.try_push(Held { number, claimed }).ok()?;
-            }
-        }
-        last = Some(home);
-    }
-    Some(())
 }

@@ -2,7 +2,12 @@
 //! a matter of some nanoseconds, but a writer may have lost the processor, so first
 //! spin, then yield, then nap.
 
+use std::time::{Duration, Instant};
+
 use crate::sync::yield_now;
+
+/// Who holds a word for so long, and cannot be asked whether it lives, is taken for lost.
+const LOST_AFTER: Duration = Duration::from_secs(10);
 
 const SPINS: u32 = 6;
 const YIELDS: u32 = 16;
@@ -28,7 +33,38 @@ impl Backoff {
             (0..1 << pauses).for_each(|_| std::hint::spin_loop());
         } else {
             let doublings = (pauses - SPINS - YIELDS).min(6);
-            std::thread::sleep(std::time::Duration::from_micros(16 << doublings));
+            std::thread::sleep(Duration::from_micros(16 << doublings));
+        }
+    }
+
+    /// Whether it has waited for so long that who is waited for may be dead.
+    pub fn is_long(&self) -> bool {
+        !cfg!(loom) && self.pauses > SPINS + YIELDS
+    }
+}
+
+/// How long a word stays the same.
+pub(crate) struct Watch {
+    word: u64,
+    since: Option<Instant>,
+}
+
+impl Watch {
+    pub fn new() -> Watch {
+        Watch {
+            word: 0,
+            since: None,
+        }
+    }
+
+    /// Whether the word has been this one for [`LOST_AFTER`].
+    pub fn is_stuck(&mut self, word: u64) -> bool {
+        match self.since {
+            Some(since) if self.word == word => since.elapsed() >= LOST_AFTER,
+            _ => {
+                (self.word, self.since) = (word, Some(Instant::now()));
+                false
+            }
         }
     }
 }

@@ -10,8 +10,8 @@ use rl::error::{Error, ErrorKind};
 pub fn snapshot(config: &Config) -> String {
     let (memory, clock) = (config.memory(), config.clock());
     let (on_full, matching) = (config.on_full(), config.matching());
-    let rules = config.rules();
-    format!("{rules:?} {memory} {clock:?} {on_full:?} {matching:?}")
+    let (rules, shared) = (config.rules(), config.shared());
+    format!("{rules:?} {memory} {clock:?} {on_full:?} {matching:?} {shared:?}")
 }
 
 /// Runs a call that must fail and must change nothing.

@@ -1,0 +1,235 @@
+//! The memory that everything shared stands in: `[header | buckets | chunks]`.
+//!
+//! This folder is the one place in the core with `unsafe`: it gets the memory and hands
+//! it out as slices of atomics, which any number of threads and processes may read and
+//! write at once. Nothing here knows what is stored. All zero is a valid, empty region.
+//!
+//! Invariant: how a region is divided is known to this process alone, and has been held
+//! against the memory that there is, so nothing that is written there leads outside.
+
+#![allow(unsafe_code)]
+
+#[cfg(not(loom))]
+mod mapping;
+mod memory;
+#[cfg(not(loom))]
+pub(crate) mod wiped;
+
+use super::bucket::Bucket;
+use super::chunk::{CHUNK_WORDS, Chunk};
+use super::seat::Seats;
+use super::stats::Stripes;
+#[cfg(not(loom))]
+use super::zone::Zone;
+use crate::error::Error;
+#[cfg(not(loom))]
+use crate::error::ErrorKind;
+use crate::sync::AtomicU64;
+
+#[cfg(not(loom))]
+pub(crate) use mapping::Mapping;
+pub use memory::Memory;
+
+/// The part of the region that is there once.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Header {
+    #[cfg(not(loom))]
+    pub zone: Zone,
+    /// Who takes over what a process has left that was killed.
+    pub recovering: AtomicU64,
+    /// Where the search for a log to forget goes on.
+    pub hand: AtomicU64,
+    /// Keeps the statistics off this cache line.
+    _reserved: [AtomicU64; 6],
+    pub stripes: Stripes,
+    pub seats: Seats,
+}
+
+/// How the memory is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub buckets: usize,
+    pub chunks: usize,
+}
+
+const BUCKET_BYTES: usize = 128;
+const CHUNK_BYTES: usize = CHUNK_WORDS * 8;
+pub(super) const HEADER_BYTES: usize = 4096;
+
+/// Numbers of buckets are of 32 bits, and one of these is none.
+const MAX_BUCKETS: usize = u32::MAX as usize - 1;
+
+impl Layout {
+    /// Divides `memory` bytes: half for logs if any rule keeps them, else a 64th,
+    /// so that a rule that comes later finds room for some.
+    pub fn of(memory: usize, logs: bool) -> Layout {
+        let room = memory.saturating_sub(HEADER_BYTES);
+        let chunks = room / if logs { 2 } else { 64 } / CHUNK_BYTES;
+        let buckets = (room - chunks * CHUNK_BYTES) / BUCKET_BYTES;
+        Layout {
+            buckets: buckets.clamp(1, MAX_BUCKETS),
+            chunks,
+        }
+    }
+
+    /// A layout of any numbers, if there can be such a one.
+    pub fn checked(buckets: u64, chunks: u64) -> Option<Layout> {
+        let buckets = usize::try_from(buckets).ok()?;
+        let chunks = u32::try_from(chunks).ok()? as usize;
+        let layout = Layout { buckets, chunks };
+        let possible = (1..=MAX_BUCKETS).contains(&buckets) && layout.checked_bytes().is_some();
+        possible.then_some(layout)
+    }
+
+    /// The bytes that the whole region takes.
+    pub fn bytes(self) -> usize {
+        HEADER_BYTES + self.buckets * BUCKET_BYTES + self.chunks * CHUNK_BYTES
+    }
+
+    fn checked_bytes(self) -> Option<usize> {
+        let buckets = self.buckets.checked_mul(BUCKET_BYTES)?;
+        let chunks = self.chunks.checked_mul(CHUNK_BYTES)?;
+        buckets.checked_add(chunks)?.checked_add(HEADER_BYTES)
+    }
+}
+
+#[cfg(not(loom))]
+pub(crate) use mapped::Region;
+
+#[cfg(not(loom))]
+mod mapped {
+    use super::mapping::Atomics;
+    use super::*;
+
+    const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
+    const _: () = assert!(size_of::<Bucket>() == BUCKET_BYTES);
+    const _: () = assert!(size_of::<Chunk>() == CHUNK_BYTES);
+
+    const _: () = assert!(align_of::<Header>() == 8);
+    const _: () = assert!(align_of::<Bucket>() == 8 && align_of::<Chunk>() == 8);
+
+    /// Memory, and how it is divided.
+    #[derive(Debug)]
+    pub(crate) struct Region {
+        mapping: Mapping,
+        layout: Layout,
+    }
+
+    // SAFETY: made of words that are all `AtomicU64`.
+    unsafe impl Atomics for Bucket {}
+    // SAFETY: as above.
+    unsafe impl Atomics for Chunk {}
+
+    impl Region {
+        /// New, empty memory of this process alone.
+        pub fn private(layout: Layout) -> Result<Region, Error> {
+            Region::divided(Mapping::private(layout.bytes())?, layout)
+        }
+
+        /// Memory that is divided so.
+        pub fn divided(mapping: Mapping, layout: Layout) -> Result<Region, Error> {
+            let fits = layout
+                .checked_bytes()
+                .is_some_and(|bytes| bytes <= mapping.size());
+            if !fits || layout.buckets == 0 {
+                let message = format!("{} bytes do not hold the counters", mapping.size());
+                return Err(Error::new(ErrorKind::Memory, message));
+            }
+            Ok(Region { mapping, layout })
+        }
+
+        pub fn layout(&self) -> Layout {
+            self.layout
+        }
+
+        #[inline]
+        pub fn header(&self) -> &Header {
+            self.mapping.header()
+        }
+
+        #[inline]
+        pub fn buckets(&self) -> &[Bucket] {
+            // SAFETY: they lie in the memory, by `divided` and `Layout::bytes`.
+            unsafe { self.mapping.slice(HEADER_BYTES, self.layout.buckets) }
+        }
+
+        /// The bucket of a number; a number out of range means the last one.
+        #[inline]
+        pub fn bucket(&self, number: u32) -> &Bucket {
+            let index = (number as usize).min(self.layout.buckets - 1);
+            // SAFETY: there is at least one bucket (`divided`), so the index is in
+            // range of the slice.
+            unsafe { self.buckets().get_unchecked(index) }
+        }
+
+        #[inline]
+        pub fn chunks(&self) -> &[Chunk] {
+            let offset = HEADER_BYTES + self.layout.buckets * BUCKET_BYTES;
+            // SAFETY: they lie in the memory, as the buckets do.
+            unsafe { self.mapping.slice(offset, self.layout.chunks) }
+        }
+
+        /// All of it, to be scrambled.
+        #[cfg(test)]
+        pub fn words(&self) -> &[crate::sync::AtomicU64] {
+            self.mapping.words()
+        }
+    }
+}
+
+#[cfg(loom)]
+pub(crate) use modelled::Region;
+
+/// Loom's atomics cannot be conjured out of zeroed memory.
+#[cfg(loom)]
+#[allow(clippy::indexing_slicing)]
+mod modelled {
+    use super::super::seat::Seat;
+    use super::*;
+
+    #[derive(Debug)]
+    pub(crate) struct Region {
+        layout: Layout,
+        header: Header,
+        buckets: Box<[Bucket]>,
+        chunks: Box<[Chunk]>,
+    }
+
+    impl Region {
+        pub fn private(layout: Layout) -> Result<Region, Error> {
+            Ok(Region {
+                layout,
+                header: Header {
+                    recovering: AtomicU64::new(0),
+                    hand: AtomicU64::new(0),
+                    _reserved: std::array::from_fn(|_| AtomicU64::new(0)),
+                    stripes: Stripes::new(),
+                    seats: std::array::from_fn(|_| Seat::new()),
+                },
+                buckets: (0..layout.buckets).map(|_| Bucket::new()).collect(),
+                chunks: (0..layout.chunks).map(|_| Chunk::new()).collect(),
+            })
+        }
+
+        pub fn layout(&self) -> Layout {
+            self.layout
+        }
+
+        pub fn header(&self) -> &Header {
+            &self.header
+        }
+
+        pub fn buckets(&self) -> &[Bucket] {
+            &self.buckets
+        }
+
+        pub fn bucket(&self, number: u32) -> &Bucket {
+            &self.buckets[number as usize]
+        }
+
+        pub fn chunks(&self) -> &[Chunk] {
+            &self.chunks
+        }
+    }
+}
