@@ -47,6 +47,11 @@ fn clock() {
 }
 
 #[test]
+fn clocks() {
+    passes(&mut c_test("clocks"));
+}
+
+#[test]
 fn cases() {
     passes(c_test("cases").args(CASES.map(case_file)));
 }
