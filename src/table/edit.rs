@@ -56,18 +56,22 @@ impl Table {
         let Some(edit) = change.edit else {
             return;
         };
-        let seat = match (plan.takes, plan.lets_go.is_none()) {
-            (true, _) => hands.with_chunk(),
-            (false, false) => hands.any(),
-            (false, true) => {
-                let log = self.pool().edit(edit, plan, held.number, None);
-                return change.with_log(log).set(held, slot);
-            }
+        if plan.is_in_place() {
+            let log = self.pool().edit(edit, plan, held.number, None);
+            return change.with_log(log).set(held, slot);
+        }
+        let seat = if plan.takes {
+            hands.with_chunk()
+        } else {
+            hands.any()
         };
         seat.note_chunks(held.number, held.index(slot), slot.state(), plan.lets_go);
         let taken = if plan.takes { seat.take() } else { None };
         let log = self.pool().edit(edit, plan, held.number, taken);
-        change.with_log(log).set_noted(held, slot);
+        let Change {
+            key, weight, next, ..
+        } = change.with_log(log);
+        held.claimed.set_noted(slot, key.fingerprint, weight, next);
         seat.settle_chunks();
     }
 }

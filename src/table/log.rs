@@ -53,6 +53,13 @@ pub(crate) struct Log<'t> {
     seen: Seen<'t>,
 }
 
+impl Plan {
+    /// Whether the log's chunks stay what they are.
+    pub fn is_in_place(&self) -> bool {
+        !self.takes && self.lets_go.is_none()
+    }
+}
+
 impl Runs for Log<'_> {
     fn total(&self) -> u64 {
         let first = self.pool.chunk(self.handle.first);

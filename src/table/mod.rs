@@ -59,7 +59,7 @@ pub(crate) use process::generation;
 pub(crate) use region::Layout;
 pub use region::Memory;
 use region::Region;
-use seat::{SeatOf, Seated};
+use seat::{SEATS, SeatOf};
 pub(crate) use stats::Event;
 use stats::Stripes;
 pub(crate) use step::{Change, MAX_CHANGES};
@@ -222,14 +222,12 @@ impl Table {
     /// them has noted what they were.
     #[inline(never)]
     fn set_noted<'t>(&'t self, held: &mut Held<'t>, slot: Slot<'t>, change: &Change<'t>) {
-        let mut hands = Hands::new(self);
-        let near = self.seats(stats::stripe()).next();
+        let near = self.seat(stats::stripe() % SEATS);
         // Nearly always that one is free.
-        let near = near.and_then(|seat| seat.claim(self.peers.own_id()));
-        let seat = near.as_ref().map_or_else(|| hands.any(), Seated::seat);
-        seat.note(held.number, held.index(slot), change.found.state);
-        change.set_noted(held, slot);
-        seat.settle();
+        match near.and_then(|seat| seat.claim(self.peers.own_id())) {
+            Some(near) => change.set_noted(held, slot, near.seat()),
+            None => change.set_noted(held, slot, Hands::new(self).any()),
+        }
     }
 
     #[inline(never)]
@@ -242,10 +240,15 @@ impl Table {
         terms: Terms,
     ) -> Result<(), NotStored> {
         let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+        let plan = self.pool().plan(slot.log(), edit, slot.is_live(terms.now));
+        if plan.is_in_place() {
+            let log = self.pool().edit(edit, plan, held.number, None);
+            change.with_log(log).set(&mut held, slot);
+            return Ok(());
+        }
         let mut hands = Hands::new(self);
-        change.edit = Some(edit);
-        let room = self.room_in_log(&mut held, slot, &mut change, &mut hands, terms);
-        if let Some(plan) = room.map_err(NotStored::Full)? {
+        let plan = self.room_in_log(&mut held, slot, &mut change, &mut hands, terms);
+        if let Some(plan) = plan.map_err(NotStored::Full)? {
             self.edit_log(&mut held, slot, &change, plan, &mut hands);
         }
         Ok(())
@@ -312,6 +315,10 @@ impl Table {
     #[inline]
     fn log_of<'t>(&'t self, state: State, seen: Seen<'t>) -> Log<'t> {
         Log::new(self.pool(), state.data, seen)
+    }
+
+    fn seat(&self, index: usize) -> Option<SeatOf<'_>> {
+        seat::at(&self.region.header().seats, self.pool(), index)
     }
 
     fn seats(&self, turn: usize) -> impl Iterator<Item = SeatOf<'_>> {

@@ -69,16 +69,21 @@ pub(super) struct Seated<'t>(SeatOf<'t>);
 /// The seats that one step has.
 pub(super) type Seatings<'t> = ArrayVec<Seated<'t>, SEATS>;
 
+/// One of the seats.
+#[inline]
+pub(super) fn at<'t>(seats: &'t Seats, pool: Pool<'t>, index: usize) -> Option<SeatOf<'t>> {
+    let seat = seats.get(index)?;
+    Some(SeatOf { seat, pool, index })
+}
+
 /// All seats, beginning with the one of `turn`.
 pub(super) fn seats<'t>(
     seats: &'t Seats,
     pool: Pool<'t>,
     turn: usize,
 ) -> impl Iterator<Item = SeatOf<'t>> {
-    let in_order = seats.iter().enumerate().cycle().skip(turn % SEATS);
-    in_order
-        .take(SEATS)
-        .map(move |(index, seat)| SeatOf { seat, pool, index })
+    let indices = (turn..turn + SEATS).map(|index| index % SEATS);
+    indices.filter_map(move |index| at(seats, pool, index))
 }
 
 impl<'t> SeatOf<'t> {

@@ -9,6 +9,7 @@ use arrayvec::ArrayVec;
 
 use super::bucket::{Slot, Weight};
 use super::log::{Handle, Plan};
+use super::seat::SeatOf;
 use super::{Found, Full, Hands, Held, Home, NotStored, Place, Table, Terms};
 use crate::algorithm::{Edit, State};
 use crate::hash::Key;
@@ -41,9 +42,13 @@ impl<'t> Change<'t> {
         claimed.set(slot, self.key.fingerprint, self.weight, self.next);
     }
 
-    pub(super) fn set_noted(&self, held: &mut Held<'t>, slot: Slot<'t>) {
+    /// The same with a note of what it was.
+    #[inline]
+    pub(super) fn set_noted(&self, held: &mut Held<'t>, slot: Slot<'t>, seat: SeatOf<'t>) {
+        seat.note(held.number, held.index(slot), self.found.state);
         let claimed = &mut held.claimed;
         claimed.set_noted(slot, self.key.fingerprint, self.weight, self.next);
+        seat.settle();
     }
 
     /// The same with what has become of the counter's log.
