@@ -11,17 +11,24 @@ use rl::clock::Clock;
 use rl::config::{Config, Memory};
 use rl::service::{Request, Service};
 
-/// Runs in a forked child, which must come to the end of it in 10 seconds.
-fn in_child(check: impl FnOnce() -> bool) {
+/// Runs in a forked child, which must come to the end of it in 10 seconds; says whether
+/// it has and all was well.
+#[must_use]
+fn in_child(check: impl FnOnce() -> bool) -> bool {
+    // SAFETY: what the child uses of the library is meant to stand a fork, which is what
+    // is tested; allocation in a child is safe with the C libraries there are.
     let child = unsafe { libc::fork() };
     if child == 0 {
+        // SAFETY: it asks for a signal, and nothing more.
         unsafe { libc::alarm(10) };
         let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
+        // SAFETY: it ends the child, here and now.
         unsafe { libc::_exit(i32::from(!passed.unwrap_or(false))) };
     }
     let mut status = 1;
+    // SAFETY: it waits for the child and writes how that ended.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-    assert_eq!(status, 0, "what waitpid says of the child");
+    status == 0
 }
 
 fn service(clock: Option<&Clock>, memory: Option<Memory>) -> Service {
@@ -41,8 +48,10 @@ fn shared_memory() -> Memory {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     let null = std::ptr::null_mut();
+    // SAFETY: an anonymous mapping, which stays until the program ends.
     let base = unsafe { mmap_anonymous(null, 65536, protection, MapFlags::SHARED) };
     let base = NonNull::new(base.unwrap().cast()).unwrap();
+    // SAFETY: as above; only services use it.
     unsafe { Memory::new(base, 65536) }.unwrap()
 }
 
@@ -59,7 +68,7 @@ fn take(service: &Service) -> u64 {
 fn a_child_has_a_copy_of_private_counters() {
     let service = service(Some(&Clock::manual(0)), None);
     assert_eq!(take(&service), 4);
-    in_child(|| [take(&service), take(&service)] == [3, 2]);
+    assert!(in_child(|| [take(&service), take(&service)] == [3, 2]));
     assert_eq!(take(&service), 3);
 }
 
@@ -67,8 +76,8 @@ fn a_child_has_a_copy_of_private_counters() {
 fn a_child_shares_the_counters_in_shared_memory() {
     let service = service(Some(&Clock::manual(0)), Some(shared_memory()));
     assert_eq!(take(&service), 4);
-    in_child(|| [take(&service), take(&service)] == [3, 2]);
-    in_child(|| take(&service) == 1);
+    assert!(in_child(|| [take(&service), take(&service)] == [3, 2]));
+    assert!(in_child(|| take(&service) == 1));
     assert_eq!(take(&service), 0);
     assert_eq!(service.stats().allowed, 5);
 }
@@ -81,7 +90,7 @@ fn a_child_does_not_stand_behind_the_threads_of_its_parent() {
     thread::scope(|scope| {
         let waiting = [1, 2].map(|_| scope.spawn(|| service.acquire(ask(1), 60_000)));
         thread::sleep(Duration::from_millis(50));
-        in_child(|| {
+        let passed = in_child(|| {
             // Nobody but the child itself could set its clock.
             let too_late = service.acquire(ask(1), 1_000).unwrap();
             clock.set_ns(10_000_000_000).unwrap();
@@ -89,8 +98,9 @@ fn a_child_does_not_stand_behind_the_threads_of_its_parent() {
             service.refund(ask(1)).unwrap();
             !too_late.allowed && in_time.allowed && take(&service) == 4
         });
-        assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
+        let still_wait = waiting.iter().all(|waiting| !waiting.is_finished());
         clock.set_ns(10_000_000_000).unwrap();
+        assert!(passed && still_wait);
         for waiting in waiting {
             assert!(waiting.join().unwrap().unwrap().allowed);
         }
@@ -101,7 +111,7 @@ fn a_child_does_not_stand_behind_the_threads_of_its_parent() {
 fn threads_of_a_child_wait_for_their_turn() {
     let service = service(None, None);
     assert!(service.check(ask(5)).unwrap().allowed);
-    in_child(|| {
+    assert!(in_child(|| {
         let clock = Clock::manual(0);
         let own = self::service(Some(&clock), None);
         own.check(ask(5)).unwrap();
@@ -111,7 +121,7 @@ fn threads_of_a_child_wait_for_their_turn() {
             clock.advance_ns(10_000_000_000).unwrap();
             waiting.join().unwrap()
         })
-    });
+    }));
 }
 
 #[test]
@@ -136,8 +146,9 @@ fn children_of_a_busy_parent_do_all_there_is() {
                 });
             }
             let begun = Instant::now();
-            while begun.elapsed() < Duration::from_millis(400) {
-                in_child(|| {
+            let mut passed = true;
+            while passed && begun.elapsed() < Duration::from_millis(400) {
+                passed = in_child(|| {
                     // Of other names, since the parent may hold the bucket of its own.
                     let other = Request {
                         user: b"bob",
@@ -152,6 +163,7 @@ fn children_of_a_busy_parent_do_all_there_is() {
                 });
             }
             ends.store(true, Ordering::Relaxed);
+            assert!(passed);
         });
     }
 }
@@ -164,12 +176,12 @@ fn a_child_may_free_the_service() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| service.acquire(ask(1), 60_000).unwrap().allowed);
         thread::sleep(Duration::from_millis(20));
-        in_child(|| {
-            // Its own: what is borrowed here belongs to the parent's copy of the stack.
+        let passed = in_child(|| {
+            // SAFETY: it is the child's own copy, which nobody else drops: the child ends.
             drop(unsafe { std::ptr::read(&raw const service) });
             true
         });
         clock.advance_ns(10_000_000_000).unwrap();
-        assert!(waiting.join().unwrap());
+        assert!(passed && waiting.join().unwrap());
     });
 }

@@ -303,6 +303,24 @@ fn what_a_maker_left_half_done_is_done_anew() {
 }
 
 #[test]
+fn memory_that_is_not_there_is_missed_at_once() {
+    let limit = rustix::fs::statvfs("/dev/shm").unwrap();
+    if !(1..1 << 40).contains(&(limit.f_blocks * limit.f_frsize)) {
+        eprintln!("shared memory has no limit here");
+        return;
+    }
+    let zone = Zone::new("full");
+    let mut config = Config::new();
+    let text = format!("shared = {}\nmemory = 1024g\n{RULE}", zone.0);
+    config.parse(text.as_bytes()).unwrap();
+    let message = refusal(Service::new(&config), ErrorKind::Memory);
+    assert!(message.contains("No space left"), "{message}");
+    // Nothing of it stays, and nobody is kept from beginning smaller.
+    assert_eq!(zone.file().metadata().unwrap().len(), 0);
+    assert_eq!(take(&zone.open().unwrap()), 999);
+}
+
+#[test]
 fn a_wrong_config_leaves_no_zone() {
     let zone = Zone::new("wrong");
     let mut config = Config::new();
@@ -331,8 +349,10 @@ impl Object {
     fn map(&self, offset: usize) -> Memory {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let size = self.1 + 4096;
+        // SAFETY: a mapping of its own, which stays until the program ends.
         let base = unsafe { mmap(null_mut(), size, protection, MapFlags::SHARED, &self.0, 0) };
         let base = NonNull::new(base.unwrap().cast::<u8>()).unwrap();
+        // SAFETY: it has so many bytes and one page more; only services use it.
         unsafe { Memory::new(base.add(offset), self.1) }.unwrap()
     }
 }
@@ -371,6 +391,7 @@ fn a_given_zone_that_is_larger_than_the_memory_is_refused_with_its_size() {
     let object = Object::new(65536);
     let whole = given(object.map(0)).unwrap();
     let takes = whole.stats().memory_bytes;
+    // SAFETY: half of what was mapped.
     let part = unsafe { Memory::new(object.map(0).address(), 32768) }.unwrap();
     let message = refusal(given(part), ErrorKind::Memory);
     assert!(
@@ -384,6 +405,7 @@ fn a_given_zone_that_is_larger_than_the_memory_is_refused_with_its_size() {
 fn given_memory_with_something_else_in_it_is_refused() {
     let object = Object::new(65536);
     let memory = object.map(0);
+    // SAFETY: within what was mapped, and no service uses it yet.
     unsafe { memory.address().add(4088).cast::<u64>().write(1) };
     let message = refusal(given(memory), ErrorKind::Zone);
     assert!(message.contains("neither zeroed nor a zone"), "{message}");
