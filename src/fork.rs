@@ -2,7 +2,9 @@
 //!
 //! A child is a copy of the process with one thread of it. What the other threads held
 //! at that moment stays held for ever, and what they were writing stays half written.
-//! So a child looks at nothing of that kind: it begins anew.
+//! So a child looks at nothing of that kind: it begins anew. The lock is the standard
+//! library's, which is a word of its own; others keep who waits in a table of the whole
+//! process, which a child would inherit.
 
 use std::mem;
 use std::ops::Deref;

@@ -136,7 +136,7 @@ impl Object<'_> {
             retry_on_intr(|| ftruncate(&self.0, size)).map_err(failed)?;
         }
         match retry_on_intr(|| fallocate(&self.0, FallocateFlags::empty(), 0, size as u64)) {
-            Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(reason) => {
                 let _ = ftruncate(&self.0, 0);
                 let name = shown(&self.1.name);

@@ -59,13 +59,14 @@ pub(super) const HEADER_BYTES: usize = 4096;
 
 /// Numbers of buckets are of 32 bits, and one of these is none.
 const MAX_BUCKETS: usize = u32::MAX as usize - 1;
+const MAX_CHUNKS: usize = u32::MAX as usize;
 
 impl Layout {
     /// Divides `memory` bytes: half for logs if any rule keeps them, else a 64th,
     /// so that a rule that comes later finds room for some.
     pub fn of(memory: usize, logs: bool) -> Layout {
         let room = memory.saturating_sub(HEADER_BYTES);
-        let chunks = room / if logs { 2 } else { 64 } / CHUNK_BYTES;
+        let chunks = (room / if logs { 2 } else { 64 } / CHUNK_BYTES).min(MAX_CHUNKS);
         let buckets = (room - chunks * CHUNK_BYTES) / BUCKET_BYTES;
         Layout {
             buckets: buckets.clamp(1, MAX_BUCKETS),
@@ -76,10 +77,10 @@ impl Layout {
     /// A layout of any numbers, if there can be such a one.
     pub fn checked(buckets: u64, chunks: u64) -> Option<Layout> {
         let buckets = usize::try_from(buckets).ok()?;
-        let chunks = u32::try_from(chunks).ok()? as usize;
+        let chunks = usize::try_from(chunks).ok()?;
         let layout = Layout { buckets, chunks };
-        let possible = (1..=MAX_BUCKETS).contains(&buckets) && layout.checked_bytes().is_some();
-        possible.then_some(layout)
+        let in_range = (1..=MAX_BUCKETS).contains(&buckets) && chunks <= MAX_CHUNKS;
+        (in_range && layout.checked_bytes().is_some()).then_some(layout)
     }
 
     /// The bytes that the whole region takes.
@@ -231,5 +232,36 @@ mod modelled {
         pub fn chunks(&self) -> &[Chunk] {
             &self.chunks
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_layout_of_any_size_says_can_be_read_back() {
+        for memory in [0, 16384, 32 << 20, 1 << 40, 1 << 50] {
+            for logs in [false, true] {
+                let Layout { buckets, chunks } = Layout::of(memory, logs);
+                let checked = Layout::checked(buckets as u64, chunks as u64);
+                assert_eq!(checked, Some(Layout { buckets, chunks }), "{memory}");
+                assert!(checked.unwrap().bytes() <= memory.max(HEADER_BYTES + BUCKET_BYTES));
+            }
+        }
+    }
+
+    #[test]
+    fn a_layout_that_does_not_fit_its_memory_is_refused() {
+        for (buckets, chunks) in [(0, 0), (97, 0), (96, 1), (usize::MAX / 128, 2)] {
+            let mapping = Mapping::private(16384).unwrap();
+            assert!(Region::divided(mapping, Layout { buckets, chunks }).is_err());
+        }
+        let layout = Layout {
+            buckets: 95,
+            chunks: 1,
+        };
+        let region = Region::divided(Mapping::private(16384).unwrap(), layout).unwrap();
+        assert_eq!((region.buckets().len(), region.chunks().len()), (95, 1));
     }
 }

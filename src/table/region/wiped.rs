@@ -113,4 +113,29 @@ mod tests {
         assert_eq!(FORGETFUL.keep(&FORGETFUL.generation, 7), 7);
         assert_eq!(FORGETFUL.generation.load(Ordering::Relaxed), 0);
     }
+
+    #[test]
+    fn a_forked_child_finds_its_own() {
+        use crate::table::peers::Peers;
+        use crate::table::process::generation;
+
+        let peers = Peers::private();
+        let (id, number) = (peers.own_id(), generation());
+        // SAFETY: the child reads /proc into its stack, touches the page and ends; what
+        // other threads of the tests held at the fork it does not need.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let forgotten = Wiped::get().identity.load(Ordering::Relaxed) == 0;
+            let (own, other) = (peers.own_id(), generation());
+            let is_anew = own != id && own != 0 && other != number && other != 0;
+            let lasts = own == peers.own_id() && other == generation();
+            // SAFETY: it ends the child, here and now.
+            unsafe { libc::_exit(i32::from(!(forgotten && is_anew && lasts))) };
+        }
+        let mut status = 1;
+        // SAFETY: it waits for the child and writes how that ended.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0);
+        assert_eq!((peers.own_id(), generation()), (id, number));
+    }
 }
