@@ -8,7 +8,7 @@
 
 use super::peers::Holder;
 use super::seat::TAKEN;
-use super::wait::Watch;
+use super::wait::{Vigil, Watch};
 use super::{Backoff, Claimed, Event, SeatOf, Seen, Table};
 use crate::sync::Ordering;
 
@@ -17,40 +17,41 @@ impl Table {
     #[cold]
     #[inline(never)]
     pub(super) fn wait_and_look(&self, number: u32) -> Seen<'_> {
-        let (mut backoff, mut watch, mut turn) = (Backoff::new(), Watch::new(), Watch::new());
+        let (mut backoff, mut vigil) = (Backoff::new(), Vigil::default());
         loop {
             backoff.pause();
             if let Some(seen) = self.bucket(number).try_look() {
                 return seen;
             }
             if backoff.is_long() {
-                self.recover(number, &mut watch, &mut turn);
+                self.recover(number, &mut vigil);
             }
         }
     }
 
     /// Takes a bucket over if who holds it is lost.
-    fn recover(&self, number: u32, watch: &mut Watch, turn: &mut Watch) {
+    fn recover(&self, number: u32, vigil: &mut Vigil) {
         let Some((held, by)) = self.bucket(number).held() else {
             return;
         };
-        if self.is_lost(by, || watch.is_stuck(held)) {
-            self.in_turn(turn, || self.recover_bucket(number, held));
+        if self.is_lost(by, || vigil.held.is_stuck(held)) {
+            self.in_turn(&mut vigil.turn, || self.recover_bucket(number, held));
         }
     }
 
     /// Frees the seats of those who are lost; says whether there were any. Those who
     /// cannot be asked are lost when nothing has moved in any seat for long.
-    pub(super) fn recover_seats(&self, watch: &mut Watch) -> bool {
+    pub(super) fn recover_seats(&self, vigil: &mut Vigil) -> bool {
         let taken = || {
             self.seats(0)
                 .filter_map(|seat| Some((seat, seat.holder()?)))
         };
         let all = taken().fold(1, |all: u64, (_, holder)| all.rotate_left(5) ^ holder);
-        let stuck = watch.is_stuck(all);
+        let stuck = vigil.held.is_stuck(all);
         let mut any = false;
         for (seat, holder) in taken().filter(|&(_, by)| self.is_lost(by as u32, || stuck)) {
-            any |= self.in_turn(&mut Watch::new(), || self.recover_seat(seat, holder, stuck));
+            let recover = || self.recover_seat(seat, holder, stuck);
+            any |= self.in_turn(&mut vigil.turn, recover);
         }
         any
     }

@@ -44,19 +44,21 @@ impl Backoff {
 }
 
 /// How long a word stays the same.
+#[derive(Default)]
 pub(crate) struct Watch {
     word: u64,
     since: Option<Instant>,
 }
 
-impl Watch {
-    pub fn new() -> Watch {
-        Watch {
-            word: 0,
-            since: None,
-        }
-    }
+/// What is watched by who waits for somebody that may be lost: what that one holds, and
+/// whose turn it is to take it over.
+#[derive(Default)]
+pub(crate) struct Vigil {
+    pub held: Watch,
+    pub turn: Watch,
+}
 
+impl Watch {
     /// Whether the word has been this one for [`LOST_AFTER`].
     pub fn is_stuck(&mut self, word: u64) -> bool {
         match self.since {
