@@ -164,8 +164,8 @@
  *
  * rl_service_new answers RL_ERR_ZONE where the zone was made by a library with another
  * layout version, for another kind of clock or before the last boot, where it belongs to
- * another user, where others may write to it than its mode says, and where it is cut
- * short or damaged; the message says what to do. Whoever may write to a zone can make its
+ * another user and shared-mode lets in none, where it is open to others than shared-mode
+ * says, and where it is cut short or damaged; the message says what to do. Whoever may write to a zone can make its
  * answers wrong, for all who use it; no bytes in it make them crash or hang.
  *
  * Fork at any time. The child may use the services of its parent: those with a zone go on
@@ -273,8 +273,8 @@ typedef int32_t rl_status;
 /**
  * Shared memory, or memory of the caller's, holds what cannot be joined: a zone of
  * another layout version, of another kind of clock or from before the last boot; one that
- * belongs to another user or that others may write to than its mode says; or no whole
- * zone, cut short or damaged. rl_error says which, and what to do. Nothing in it has been
+ * belongs to another user, where shared-mode lets in none, or that is open to others than
+ * shared-mode says; or no whole zone, cut short or damaged. rl_error says which, and what to do. Nothing in it has been
  * changed.
  */
 #define RL_ERR_ZONE (-5)
@@ -840,8 +840,9 @@ typedef struct rl_service rl_service;
  *                    why
  *   RL_ERR_ZONE      what is there cannot be joined: it has another layout version,
  *                    another kind of clock, or is from before the last boot; it belongs
- *                    to another user, or others may write to it than its mode says; or
- *                    it is cut short or damaged. *error says which, and what to do
+ *                    to another user, where shared-mode lets in none, or is open to
+ *                    others than shared-mode says; or it is cut short or damaged.
+ *                    *error says which, and what to do
  *   RL_ERR_INTERNAL  a bug in the library
  */
 rl_status rl_service_new(const rl_config *config,

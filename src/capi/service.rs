@@ -41,8 +41,9 @@ pub struct rl_service(pub(super) Service);
 ///                    why
 ///   RL_ERR_ZONE      what is there cannot be joined: it has another layout version,
 ///                    another kind of clock, or is from before the last boot; it belongs
-///                    to another user, or others may write to it than its mode says; or
-///                    it is cut short or damaged. *error says which, and what to do
+///                    to another user, where shared-mode lets in none, or is open to
+///                    others than shared-mode says; or it is cut short or damaged.
+///                    *error says which, and what to do
 ///   RL_ERR_INTERNAL  a bug in the library
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rl_service_new(

@@ -25,8 +25,8 @@ pub const RL_ERR_MEMORY: rl_status = -3;
 pub const RL_ERR_IO: rl_status = -4;
 /// Shared memory, or memory of the caller's, holds what cannot be joined: a zone of
 /// another layout version, of another kind of clock or from before the last boot; one that
-/// belongs to another user or that others may write to than its mode says; or no whole
-/// zone, cut short or damaged. rl_error says which, and what to do. Nothing in it has been
+/// belongs to another user, where shared-mode lets in none, or that is open to others than
+/// shared-mode says; or no whole zone, cut short or damaged. rl_error says which, and what to do. Nothing in it has been
 /// changed.
 pub const RL_ERR_ZONE: rl_status = -5;
 /// The remote store did not answer in time. No function of this version returns it.
