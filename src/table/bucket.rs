@@ -7,10 +7,10 @@
 //! compare-and-swap, so "nobody has moved since I looked" and "it is mine" are one
 //! step. While it is held the upper half of the word says by whom.
 //!
-//! The holder may be killed at any instruction, so the order of its writes counts:
-//! each is `Release` and none moves before another. What is half done is then
-//! finished or undone by whoever takes the bucket over (`recover`). Nothing here knows
-//! what a counter means.
+//! Writes are `Release`, for two reasons. Whoever sees one of them, and then fences,
+//! sees the odd version too. And none moves before another: the holder may be killed at
+//! any instruction, and what is half done is then finished or undone by whoever takes
+//! the bucket over (`recover`). Nothing here knows what a counter means.
 
 use super::log::Handle;
 use crate::algorithm::State;
@@ -103,7 +103,6 @@ impl Bucket {
         self.version
             .compare_exchange(held, ours, Ordering::Acquire, Ordering::Relaxed)
             .ok()?;
-        fence(Ordering::Release);
         let version = u64::from(fresh) << 32 | held & 0xffff_fffe;
         let seen = Seen {
             bucket: self,
@@ -155,7 +154,7 @@ impl<'b> Seen<'b> {
     #[inline]
     pub fn unchanged(self) -> bool {
         // The fence keeps the reads before it from sinking below the second look at
-        // the version; it pairs with the one in `claim`.
+        // the version; it pairs with the writes, which are `Release`.
         fence(Ordering::Acquire);
         self.bucket.version.load(Ordering::Relaxed) == self.version
     }
@@ -179,8 +178,6 @@ impl<'b> Seen<'b> {
                 Ordering::Relaxed,
             )
             .ok()?;
-        // Whoever sees one of the writes that follow also sees the odd version.
-        fence(Ordering::Release);
         Some(Claimed {
             seen: self,
             written: false,

@@ -19,7 +19,7 @@ use arrayvec::ArrayVec;
 use super::bucket::{Claimed, Slot};
 use super::log::{Handle, Pool};
 use crate::algorithm::State;
-use crate::sync::{AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU64, Ordering};
 
 /// How many there are.
 pub(crate) const SEATS: usize = if cfg!(loom) { 2 } else { 24 };
@@ -90,7 +90,8 @@ impl<'t> SeatOf<'t> {
     /// Takes the seat, if it is free.
     pub fn claim(self, by: u32) -> Option<Seated<'t>> {
         let ours = TAKEN | u64::from(by);
-        // Acquire: the chunks are as the last holder left them.
+        // Acquire: the chunks are as the last holder left them. And whoever sees what is
+        // then written into one sees that the bucket was claimed that it came from.
         let holder = &self.seat.holder;
         holder
             .compare_exchange(0, ours, Ordering::Acquire, Ordering::Relaxed)
@@ -164,9 +165,6 @@ impl<'t> SeatOf<'t> {
                 fresh
             }
         };
-        // Whoever sees what is now written into the chunk also sees that the bucket of
-        // the log that gave it back was claimed; that claim came before the seat's.
-        fence(Ordering::Release);
         Some(number)
     }
 
