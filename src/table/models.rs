@@ -19,6 +19,7 @@ use super::bucket::Bucket;
 use super::log::Handle;
 use super::seat::{Seat, Seated, Seats};
 use super::trial::{Trial, counter};
+use super::wait::Vigil;
 use super::*;
 use crate::algorithm::{Algorithm, Run, Runs};
 use crate::sync::{AtomicU64, Ordering};
@@ -268,6 +269,42 @@ fn loom_nobody_is_refused_by_a_counter_that_is_half_written() {
         });
         assert!(check(&table, key, 2));
         writer.join().unwrap();
+    });
+}
+
+/// One was killed when it had written one of a counter's two words; the other says that
+/// nothing is left. Two find it at the same time.
+#[test]
+fn loom_of_two_who_take_over_from_the_dead_one_does() {
+    const DEAD: u32 = 7;
+    model(2, || {
+        let table = table(Layout {
+            buckets: 1,
+            chunks: 0,
+        });
+        let key = key(0, 1);
+        let [was, torn] =
+            [(2 * NOW, 1), (3 * NOW, 1)].map(|(idle_at, data)| State { idle_at, data });
+        let mut claimed = look(table.bucket(0)).claim(DEAD).unwrap();
+        let slot = claimed.seen().slots().next().unwrap();
+        claimed.place(slot, key.fingerprint, Weight::default(), was);
+        let seat = table.seat(0).unwrap();
+        std::mem::forget(seat.claim(DEAD));
+        seat.note(0, 0, was);
+        claimed.set(slot, key.fingerprint, Weight::default(), torn);
+        std::mem::forget(claimed);
+        let come = move |table: &Table| {
+            table.recover(0, &mut Vigil::default());
+            check(table, key, 2)
+        };
+        let other = Arc::clone(&table);
+        let second = thread::spawn(move || come(&other));
+        let first = come(&table);
+        let second = second.join().unwrap();
+        assert!(first != second, "{first} and {second}");
+        assert_eq!(table.find(key).state.idle_at, was.idle_at);
+        assert_eq!(table.stripes().sum(Event::RecoveredLock), 1);
+        assert_eq!(table.audit(), Ok(()));
     });
 }
 

@@ -89,7 +89,7 @@ impl Peers {
     }
 }
 
-/// Those of a model, which never die.
+/// Those of a model: one process that lives, and dead ones.
 #[cfg(loom)]
 #[derive(Debug)]
 pub(crate) struct Peers;
@@ -104,8 +104,11 @@ impl Peers {
         1
     }
 
-    pub fn holder(&self, _: u32) -> Holder {
-        Holder::Alive
+    pub fn holder(&self, id: u32) -> Holder {
+        match id {
+            1 => Holder::Alive,
+            _ => Holder::Dead,
+        }
     }
 }
 

@@ -30,7 +30,7 @@ impl Table {
     }
 
     /// Takes a bucket over if who holds it is lost.
-    fn recover(&self, number: u32, vigil: &mut Vigil) {
+    pub(super) fn recover(&self, number: u32, vigil: &mut Vigil) {
         let Some((held, by)) = self.bucket(number).held() else {
             return;
         };
