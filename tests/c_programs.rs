@@ -133,6 +133,11 @@ fn explain() {
     passes(&mut c_test("explain"));
 }
 
+#[test]
+fn processes() {
+    passes(&mut c_test("processes"));
+}
+
 mod valgrind {
     use super::{CASES, c_program, case_file, passes};
     use crate::c_build::under_valgrind;
@@ -214,6 +219,11 @@ mod valgrind {
     #[test]
     fn explain() {
         passes_with("explain", &[]);
+    }
+
+    #[test]
+    fn processes() {
+        passes_with("processes", &["10"]);
     }
 }
 
