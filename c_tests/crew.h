@@ -148,6 +148,7 @@ static inline pid_t crew_fork(void) {
     NEED(pid >= 0);
     if (pid == 0) {
         NEED(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+        tests_failed = 0; /* those of the parent */
     }
     return pid;
 }
@@ -159,10 +160,12 @@ static inline void crew_end(pid_t pid) {
     CHECK_INT(status, 0);
 }
 
-/* Kills a process, if it has not ended, and waits for it. */
+/* Kills a process, which must not have ended by itself, and waits for it. */
 static inline void crew_kill(pid_t pid) {
+    int status = 0;
     NEED(kill(pid, SIGKILL) == 0);
-    NEED(waitpid(pid, NULL, 0) == pid);
+    NEED(waitpid(pid, &status, 0) == pid);
+    NEED(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 /* Starts a process that does `work` and ends. */
@@ -185,6 +188,19 @@ static inline void crew_run(unsigned count, void (*work)(unsigned index, void *j
     }
     for (unsigned i = 0; i < count; i++) {
         crew_end(pids[i]);
+    }
+}
+
+/*
+ * For a process beside the others that is to be killed: for how long the machine kept it
+ * from the processor, at most. Others may have been delayed as long, whatever they did.
+ */
+static inline void crew_look_at_the_clock(unsigned index, void *longest_ns) {
+    uint64_t last = crew_now();
+    for (;; index++) {
+        uint64_t now = crew_now();
+        crew_raise(longest_ns, now - last);
+        last = now;
     }
 }
 

@@ -138,6 +138,17 @@ fn processes() {
     passes(&mut c_test("processes"));
 }
 
+#[test]
+fn forks() {
+    passes(&mut c_test("forks"));
+}
+
+/// Not under valgrind, where the time that a check takes says nothing.
+#[test]
+fn kills() {
+    passes(&mut c_test("kills"));
+}
+
 mod valgrind {
     use super::{CASES, c_program, case_file, passes};
     use crate::c_build::under_valgrind;
@@ -224,6 +235,11 @@ mod valgrind {
     #[test]
     fn processes() {
         passes_with("processes", &["10"]);
+    }
+
+    #[test]
+    fn forks() {
+        passes_with("forks", &["7"]);
     }
 }
 
