@@ -369,7 +369,9 @@ static void judge(struct parent *parent, const struct tally *tally, uint64_t gap
     CHECK_UINT(tally->wrong, 0);
     CHECK_UINT(parent->errors, 0);
     CHECK_UINT(parent->served, WAITERS);
-    CHECK_AT_MOST(longest_ms, MOST_MS + 2 * gap_ms);
+    if (parent->rounds >= 100) { /* else it is under valgrind, and slow */
+        CHECK_AT_MOST(longest_ms, MOST_MS + 2 * gap_ms);
+    }
     CHECK(tally->amid > 0);
     for (unsigned i = 0; i < DEEDS; i++) {
         test_uint(told->wrong[i], 0, __FILE__, __LINE__, deed_names[i]);

@@ -343,7 +343,9 @@ static void end_sleepers(struct sleepers *job, uint64_t take_ns, pid_t pids[SLEE
            (unsigned long long)(take_ns / RL_NS_PER_MS), job->passed, ideal);
     NEED(job->passed <= job->most);
     CHECK_UINT(windows_over(job), 0);
-    CHECK_AT_MOST(ideal - ideal / 10, job->passed);
+    if (take_ns >= 20 * RL_NS_PER_S) { /* else it is under valgrind, and slow */
+        CHECK_AT_MOST(ideal - ideal / 10, job->passed);
+    }
     CHECK_INT(rl_zone_unlink(job->zone), RL_OK);
 }
 
