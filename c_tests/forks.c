@@ -410,8 +410,13 @@ static void a_child_goes_on(enum memory memory, unsigned rounds) {
     }
     __atomic_store_n(&parent.over, true, __ATOMIC_RELEASE);
     NEED(pthread_join(reloader, NULL) == 0);
-    for (unsigned i = 0; i < WAITERS; i++) {
+    for (unsigned i = 0; i < WAITERS; i++) { /* whoever of them is first */
         rl_clock_advance_ns(parent.clock, 50 * YEAR);
+        while (__atomic_load_n(&parent.served, __ATOMIC_ACQUIRE) == i) {
+            crew_sleep(RL_NS_PER_MS);
+        }
+    }
+    for (unsigned i = 0; i < WAITERS; i++) {
         NEED(pthread_join(waiters[i], NULL) == 0);
     }
     crew_kill(control);
