@@ -138,12 +138,42 @@ fn explain() {
     passes(&mut c_test("explain"));
 }
 
+#[test]
+fn processes() {
+    passes(&mut c_test("processes"));
+}
+
+#[test]
+fn sharing() {
+    passes(&mut c_test("sharing"));
+}
+
+#[test]
+fn forks() {
+    passes(&mut c_test("forks"));
+}
+
+/// Not under valgrind, where the time that a check takes says nothing.
+#[test]
+fn kills() {
+    passes(&mut c_test("kills"));
+}
+
 mod valgrind {
+    use std::process::Command;
+
     use super::{CASES, c_program, case_file, passes};
     use crate::c_build::under_valgrind;
 
     fn passes_with(name: &str, arguments: &[&str]) {
         passes(under_valgrind(&c_program(name)).args(arguments));
+    }
+
+    /// Without a look for leaks: a child ends with what it has from its parent.
+    fn passes_without_leaks(name: &str, argument: &str) {
+        let mut command = Command::new("valgrind");
+        command.args(["--quiet", "--error-exitcode=9", "--fair-sched=yes"]);
+        passes(command.arg(c_program(name)).arg(argument));
     }
 
     #[test]
@@ -219,6 +249,21 @@ mod valgrind {
     #[test]
     fn explain() {
         passes_with("explain", &[]);
+    }
+
+    #[test]
+    fn processes() {
+        passes_with("processes", &["10"]);
+    }
+
+    #[test]
+    fn sharing() {
+        passes_without_leaks("sharing", "5");
+    }
+
+    #[test]
+    fn forks() {
+        passes_without_leaks("forks", "7");
     }
 }
 

@@ -47,7 +47,7 @@ impl<'t> Hands<'t> {
                 return self.keep(seat);
             }
             backoff.pause();
-            if backoff.is_long() {
+            if backoff.is_time_to_ask() {
                 self.table.recover_seats(&mut vigil);
             }
         }
@@ -74,11 +74,15 @@ impl<'t> Hands<'t> {
                     self.keep(seat);
                     continue;
                 }
+                Sitting::Taken
+                    if backoff.is_time_to_ask() && self.table.recover_seats(&mut vigil) =>
+                {
+                    continue;
+                }
                 Sitting::Taken if !backoff.is_long() => {
                     backoff.pause();
                     continue;
                 }
-                Sitting::Taken if self.table.recover_seats(&mut vigil) => continue,
                 Sitting::Taken | Sitting::None => {}
             }
             if rounds == ROUNDS {

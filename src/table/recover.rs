@@ -23,7 +23,7 @@ impl Table {
             if let Some(seen) = self.bucket(number).try_look() {
                 return seen;
             }
-            if backoff.is_long() {
+            if backoff.is_time_to_ask() {
                 self.recover(number, &mut vigil);
             }
         }

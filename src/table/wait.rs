@@ -12,6 +12,10 @@ const LOST_AFTER: Duration = Duration::from_secs(10);
 const SPINS: u32 = 6;
 const YIELDS: u32 = 16;
 
+/// How many of the yields go by before it is asked whether who is waited for lives. Where
+/// many want the processor, each may take some 10 ms.
+const YIELDS_BEFORE_ASKING: u32 = 2;
+
 /// Waits a little longer at each pause.
 pub(crate) struct Backoff {
     pauses: u32,
@@ -37,7 +41,13 @@ impl Backoff {
         }
     }
 
-    /// Whether it has waited for so long that who is waited for may be dead.
+    /// Whether it has waited for so long that who is waited for may be dead. To ask costs
+    /// less than a turn of the scheduler.
+    pub fn is_time_to_ask(&self) -> bool {
+        !cfg!(loom) && self.pauses > SPINS + YIELDS_BEFORE_ASKING
+    }
+
+    /// Whether who is waited for, though it lives, is not worth more waiting.
     pub fn is_long(&self) -> bool {
         !cfg!(loom) && self.pauses > SPINS + YIELDS
     }
