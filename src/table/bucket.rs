@@ -201,15 +201,16 @@ impl<'b> Claimed<'b> {
         self.seen
     }
 
-    /// Changes the counter in a slot from `old` to `new`. Killed in between, it is
-    /// idle later rather than sooner; where it was as new, it is so still.
+    /// Changes the counter in a slot from `old` to `new`. One that is as new stays so
+    /// until the last store. Of any other `data` comes last, by which a note tells whether
+    /// the change has happened: killed in between, it is undone.
     #[inline]
     pub fn update(&mut self, slot: Slot<'b>, weight: Weight, old: State, new: State) {
         self.written = true;
         let word = slot.fingerprint() | u64::from(weight.0) << 1;
         slot.fingerprint.store(word, Ordering::Relaxed);
         let [idle_at, data] = slot.counter;
-        if old.idle_at == 0 || new.idle_at < old.idle_at {
+        if old.idle_at == 0 {
             data.store(new.data, Ordering::Release);
             idle_at.store(new.idle_at, Ordering::Release);
         } else {
