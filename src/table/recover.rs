@@ -77,8 +77,11 @@ impl Table {
     fn recover_bucket(&self, number: u32, held: u64) {
         let recovered = self.stripes().sum(Event::RecoveredLock);
         let bucket = self.bucket(number);
-        let Some(mut claimed) = bucket.take_over(held, self.peers.own_id(), (recovered as u32).wrapping_add(1))
-        else {
+        let Some(mut claimed) = bucket.take_over(
+            held,
+            self.peers.own_id(),
+            (recovered as u32).wrapping_add(1),
+        ) else {
             return;
         };
         self.resolve_notes(number, &mut claimed);
