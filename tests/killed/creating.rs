@@ -23,7 +23,7 @@ pub fn makers_are_killed(program: &Path, at_times: u32) -> Result<String, String
         let went = with_a_maker(program, |victim| {
             let mut went = Went::On;
             for _ in 0..calls {
-                went = victim.to_system_call()?;
+                went = victim.until_system_call()?;
                 if went == Went::ToTheEnd {
                     break;
                 }

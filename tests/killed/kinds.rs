@@ -1,6 +1,7 @@
 //! The kinds of calls in which victims are killed: what stands in the zone before, what
 //! the call is, and what each of its limits has left if it was lost, and if it was not.
 
+use crate::prepare::*;
 use crate::stage::Stage;
 
 /// One kind.
@@ -45,126 +46,6 @@ const fn kind(
         strict: false,
         is_recovered: false,
     }
-}
-
-/// The user `me` has taken so much before, one every 7 ms, among some others.
-fn taken<const N: u64>(stage: &Stage) -> Result<String, String> {
-    (0..20).for_each(|n| {
-        stage.other(&format!("other-{n}"));
-    });
-    for _ in 0..N {
-        stage.wait_ms(7);
-        stage.check("me");
-    }
-    stage.wait_ms(7);
-    Ok("me".to_owned())
-}
-
-/// The same, but the clock is then set back by 3 s.
-fn set_back<const N: u64>(stage: &Stage) -> Result<String, String> {
-    let user = taken::<N>(stage)?;
-    // What others have is set back as well, and moved when it is used: leave them out.
-    stage.others.borrow_mut().clear();
-    stage.set_back_ms(3000);
-    Ok(user)
-}
-
-/// The same, but then nothing happens for so long.
-fn idle<const N: u64, const MS: u64>(stage: &Stage) -> Result<String, String> {
-    let user = taken::<N>(stage)?;
-    stage.wait_ms(MS);
-    Ok(user)
-}
-
-/// So many others have been here.
-fn crowd(stage: &Stage, people: u64) {
-    for n in 0..people {
-        stage.other(&format!("crowd-{n}"));
-    }
-}
-
-/// Somebody new who has a place between idle counters.
-fn among_idle(stage: &Stage) -> Result<String, String> {
-    crowd(stage, 440);
-    stage.wait_ms(60_000);
-    stage.others.borrow_mut().clear();
-    stage.newcomer(1, 0, 1)
-}
-
-/// Somebody new for whom somebody moves.
-fn with_a_move(stage: &Stage) -> Result<String, String> {
-    crowd(stage, stage.stats().capacity * 3 / 4);
-    stage.newcomer(2, 0, 0)
-}
-
-/// Somebody new for whom somebody moves, to the place of one who is idle.
-fn with_a_move_onto_idle(stage: &Stage) -> Result<String, String> {
-    crowd(stage, stage.stats().capacity / 3);
-    stage.wait_ms(60_000);
-    stage.others.borrow_mut().clear();
-    for n in 0..stage.stats().capacity * 3 / 4 {
-        stage.other(&format!("later-{n}"));
-    }
-    // The idle counter that is cleared there is not counted.
-    stage.newcomer(2, 0, 0)
-}
-
-/// Somebody new for whom somebody is forgotten.
-fn with_an_eviction(stage: &Stage) -> Result<String, String> {
-    let before = stage.stats().evicted_live;
-    let mut people = 0;
-    while stage.stats().evicted_live < before + 40 {
-        stage.check(&format!("flood-{people}"));
-        people += 1;
-    }
-    let people = (0..people).map(|n| format!("flood-{n}"));
-    let people = people.filter(|user| stage.knows(user));
-    *stage.others.borrow_mut() = people.collect();
-    stage.newcomer(1, 1, 0)
-}
-
-/// Somebody new who gets the place of a log, in a table full of other counters.
-fn on_a_log(stage: &Stage) -> Result<String, String> {
-    crowd(stage, 40);
-    let before = stage.stats().evicted_live;
-    let others = stage.probe("fixed-window,1,1000", 1)?;
-    let mut people = 0;
-    while stage.stats().evicted_live == before {
-        others.check(&format!("other-{people}"));
-        people += 1;
-    }
-    stage.others.borrow_mut().retain(|user| stage.knows(user));
-    let entries = stage.stats().log_entries;
-    stage.newcomer_where(|touched, was, is| {
-        touched == 1 && is.evicted_live == was.evicted_live + 1 && is.log_entries == entries
-    })
-}
-
-/// Logs until there is no chunk left.
-fn no_chunk_left(stage: &Stage) {
-    let capacity = stage.stats().log_capacity / 13;
-    (0..capacity).for_each(|n| {
-        stage.other(&format!("log-{n}"));
-    });
-}
-
-fn new_with_no_chunk_left(stage: &Stage) -> Result<String, String> {
-    no_chunk_left(stage);
-    stage.newcomer(2, 1, 0)
-}
-
-fn new_with_idle_logs(stage: &Stage) -> Result<String, String> {
-    no_chunk_left(stage);
-    stage.wait_ms(60_000);
-    stage.others.borrow_mut().clear();
-    stage.newcomer(2, 0, 1)
-}
-
-fn full_chunk_with_no_chunk_left(stage: &Stage) -> Result<String, String> {
-    let user = taken::<13>(stage)?;
-    no_chunk_left(stage);
-    stage.others.borrow_mut().retain(|user| stage.knows(user));
-    Ok(user)
 }
 
 pub static KINDS: &[Kind] = &[
@@ -258,6 +139,13 @@ pub static KINDS: &[Kind] = &[
         &[("fixed-window,7,20", 7, [7, 6])],
         idle::<3, 20_000>,
     ),
+    // The count is the same again.
+    kind(
+        "next-window-alike",
+        "default = fixed-window,7,20",
+        &[("fixed-window,7,20", 7, [7, 6])],
+        idle::<1, 20_000>,
+    ),
     kind(
         "next-sliding-window",
         "default = sliding-window-counter,7,20",
@@ -280,12 +168,15 @@ pub static KINDS: &[Kind] = &[
             with_a_move,
         )
     },
-    kind(
-        "move-log",
-        "default = fixed-window,3,10\nuser.nobody = sliding-window,3,10",
-        &[("fixed-window,3,10", 3, [3, 2])],
-        with_a_move,
-    ),
+    Kind {
+        is_recovered: true,
+        ..kind(
+            "move-log",
+            "default = sliding-window,40,100",
+            &[("sliding-window,40,100", 40, [40, 39])],
+            with_a_log_that_moves,
+        )
+    },
     kind(
         "move-onto-idle",
         "on-full = evict\ndefault = token-bucket,3,10",

@@ -23,6 +23,7 @@ mod kill;
 mod kinds;
 #[path = "../made/mod.rs"]
 mod made;
+mod prepare;
 #[path = "../running/mod.rs"]
 #[allow(dead_code)]
 mod running;
@@ -131,7 +132,7 @@ fn kill_all(
     for &death in deaths {
         let scene = scene.after_death(&course, death)?;
         let course = scene.course()?;
-        let indices = self::indices(&course, all && often.contains(&death));
+        let indices = self::indices(&course, all && kind.is_recovered && often.contains(&death));
         second += indices.len();
         faults.extend(scene.kill_after(&course, &indices));
     }

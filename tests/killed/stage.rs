@@ -7,7 +7,7 @@ use rl::clock::Clock;
 use rl::config::Config;
 use rl::service::{Decision, Request, Service, Stats, unlink_zone};
 
-use crate::words::{Words, held, versions};
+use crate::words::{Words, changed_lines, held};
 
 /// The time at which every stage begins.
 const BEGIN_NS: u64 = 1_000_000 * NS_PER_MS;
@@ -37,6 +37,15 @@ pub struct Seen {
     pub later: Vec<Vec<Answer>>,
     /// How each of the others stands.
     pub others: Vec<Answer>,
+}
+
+/// What a call has changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Touched {
+    pub buckets: usize,
+    pub chunks: usize,
+    /// The first of the buckets.
+    pub first: usize,
 }
 
 pub struct Stage {
@@ -133,23 +142,30 @@ impl Stage {
         held(words, self.buckets)
     }
 
-    /// The buckets that something changes, which is then undone.
-    pub fn touched<T>(&self, change: impl FnOnce() -> T) -> (Vec<usize>, T) {
+    /// What something changes, which is then undone.
+    pub fn touched<T>(&self, change: impl FnOnce() -> T) -> (Touched, T) {
         let before = self.words.copy();
         let came = change();
-        let after = self.words.copy();
-        let both = versions(&before, self.buckets).zip(versions(&after, self.buckets));
-        let touched = both.enumerate().filter(|(_, (one, other))| one != other);
-        let touched = touched.map(|(index, _)| index).collect();
+        let touched = changed_lines(&before, &self.words.copy());
         self.words.restore(&before);
-        (touched, came)
+        let buckets = touched.partition_point(|&line| line < self.buckets);
+        let chunks = touched.len() - buckets;
+        let first = touched.first().copied().unwrap_or(0);
+        (
+            Touched {
+                buckets,
+                chunks,
+                first,
+            },
+            came,
+        )
     }
 
     /// A name that nobody has had, whose first check does to the zone what is wanted: it
     /// touches so many buckets, and forgets so many counters that are live, or idle.
     pub fn newcomer(&self, buckets: usize, live: u64, idle: u64) -> Result<String, String> {
         self.newcomer_where(|touched, was, is| {
-            touched == buckets
+            touched.buckets == buckets
                 && is.evicted_live == was.evicted_live + live
                 && is.evicted_idle == was.evicted_idle + idle
         })
@@ -159,7 +175,7 @@ impl Stage {
     /// statistics, as is wanted.
     pub fn newcomer_where(
         &self,
-        wanted: impl Fn(usize, Stats, Stats) -> bool,
+        wanted: impl Fn(Touched, Stats, Stats) -> bool,
     ) -> Result<String, String> {
         for number in 0..20_000 {
             let name = format!("new-{number}");
@@ -168,7 +184,7 @@ impl Stage {
                 self.check(&name);
                 self.stats()
             });
-            if wanted(touched.len(), was, is) {
+            if wanted(touched, was, is) {
                 return Ok(name);
             }
         }

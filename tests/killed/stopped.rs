@@ -42,7 +42,7 @@ pub fn one_is_stopped(program: &Path) -> Result<(), String> {
     };
     thread::scope(|scope| {
         let goes_on = &goes_on;
-        let waiting = [scope.spawn(&waits), scope.spawn(&waits)];
+        let waiting = [scope.spawn(waits), scope.spawn(waits)];
         let half = others.len() / 2;
         let busy =
             [&others[..half], &others[half..]].map(|users| scope.spawn(move || goes_on(users)));
@@ -86,7 +86,7 @@ pub fn one_is_stopped(program: &Path) -> Result<(), String> {
 /// Some who need no bucket that `me` needs. In an empty table everybody stands in the
 /// first bucket that is looked at.
 fn apart(stage: &Stage) -> Vec<String> {
-    let home = |user: &str| stage.touched(|| stage.check(user)).0;
+    let home = |user: &str| stage.touched(|| stage.check(user)).0.first;
     let mut taken = vec![home("me")];
     let mut others = Vec::new();
     for user in (0..200).map(|n| format!("other-{n}")) {

@@ -89,7 +89,7 @@ impl Victim {
     }
 
     /// To the next entry to a system call, or return from one.
-    pub fn to_system_call(&mut self) -> Result<Went, String> {
+    pub fn until_system_call(&mut self) -> Result<Went, String> {
         self.go_on(libc::PTRACE_SYSCALL)
     }
 

@@ -5,9 +5,9 @@ use std::io::Error;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes before the first bucket, and in a bucket.
+/// Bytes before the first bucket, and in a bucket or chunk.
 const HEADER: usize = 4096;
-const BUCKET: usize = 128;
+const LINES: usize = 128;
 const WORD: usize = 8;
 
 /// A zone that is mapped here, until the process ends.
@@ -56,15 +56,19 @@ impl Words {
     }
 }
 
-/// The lock words of the first `buckets` buckets.
-pub fn versions(words: &[u64], buckets: usize) -> impl Iterator<Item = u64> {
-    let versions = words[HEADER / WORD..].iter().step_by(BUCKET / WORD);
-    versions.take(buckets).copied()
+/// How many of the first `buckets` buckets are held.
+pub fn held(words: &[u64], buckets: usize) -> u64 {
+    let versions = words[HEADER / WORD..].iter().step_by(LINES / WORD);
+    versions
+        .take(buckets)
+        .filter(|&version| version & 1 == 1)
+        .count() as u64
 }
 
-/// How many of these buckets are held.
-pub fn held(words: &[u64], buckets: usize) -> u64 {
-    versions(words, buckets)
-        .filter(|version| version & 1 == 1)
-        .count() as u64
+/// Which buckets, and behind them chunks, are other ones in two copies.
+pub fn changed_lines(one: &[u64], other: &[u64]) -> Vec<usize> {
+    let lines = |words| -> std::slice::Chunks<'_, u64> { <[u64]>::chunks(words, LINES / WORD) };
+    let both = lines(&one[HEADER / WORD..]).zip(lines(&other[HEADER / WORD..]));
+    let changed = both.enumerate().filter(|(_, (one, other))| one != other);
+    changed.map(|(line, _)| line).collect()
 }
