@@ -137,12 +137,16 @@ impl<'k> Scene<'k> {
 
     /// What is seen if the call is never made, and when it has come to its end.
     fn learn(&mut self) -> Result<(), String> {
-        self.stage.words.restore(&self.template);
-        self.before = self.observe()?;
-        let mut victim = self.victim()?;
-        victim.finish()?;
-        victim.exit()?;
-        self.after = self.observe()?;
+        self.before = patiently(|| {
+            self.stage.words.restore(&self.template);
+            self.observe()
+        })?;
+        self.after = patiently(|| {
+            let mut victim = self.victim()?;
+            victim.finish()?;
+            victim.exit()?;
+            self.observe()
+        })?;
         for (at, seen) in [&self.before, &self.after].into_iter().enumerate() {
             let limits = self
                 .kind
@@ -211,13 +215,7 @@ impl<'k> Scene<'k> {
     pub fn kill_after(&self, course: &Course, indices: &[usize]) -> Vec<String> {
         let mut faults = Vec::new();
         for &index in indices {
-            let mut tries = 1;
-            let mut killed = self.kill_at(course, index);
-            while tries < TRIES && killed.as_ref().is_err_and(|fault| fault.starts_with(LATE)) {
-                tries += 1;
-                std::thread::sleep(PROMPT);
-                killed = self.kill_at(course, index);
-            }
+            let killed = patiently(|| self.kill_at(course, index));
             if let Err(fault) = killed {
                 faults.push(format!(
                     "{}, killed after {index} instructions: {fault}",
@@ -312,6 +310,19 @@ impl<'k> Scene<'k> {
             ));
         }
         Ok(())
+    }
+}
+
+/// Does something again where an answer came late: on a busy machine it may, but not each
+/// time.
+fn patiently<T>(mut look: impl FnMut() -> Result<T, String>) -> Result<T, String> {
+    let mut tries = 1;
+    loop {
+        match look() {
+            Err(fault) if fault.starts_with(LATE) && tries < TRIES => tries += 1,
+            done => return done,
+        }
+        std::thread::sleep(PROMPT);
     }
 }
 
