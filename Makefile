@@ -22,7 +22,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all demo demo-prefork test bench header install uninstall clean help tools check-demo
+.PHONY: all demo demo-prefork test test-kill bench header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -68,6 +68,9 @@ test: tools all ## Run all tests
 	RUSTFLAGS="--cfg loom" $(CARGO) test --locked --target-dir $(TARGET)/loom --release --lib loom
 	$(MAKE) check-demo
 	$(MAKE) demo-prefork
+
+test-kill: tools all ## Kill at every instruction of a call (make test: at a sample)
+	$(CARGO) test --locked --test killed -- --all
 
 tools: # what the tests need beside Rust
 	@.ci/tools

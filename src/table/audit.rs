@@ -1,6 +1,6 @@
 //! Whether all that stands in the region fits together. It holds whenever nobody is in
-//! the middle of a change, whoever was killed before; while somebody is, it may be said
-//! not to.
+//! the middle of a change, whoever was killed before: what the dead hold is taken over
+//! first, as whoever needs it would do. While somebody is, it may be said not to.
 
 use super::bucket::Slot;
 use super::{SLOTS, Table};
@@ -12,6 +12,7 @@ type Fault = String;
 impl Table {
     /// Looks at every bucket, log, seat and chunk, and says what does not fit.
     pub fn audit(&self) -> Result<(), Fault> {
+        self.recover_all();
         let mut chunks = Chunks(vec![false; self.pool().len()]);
         for number in 0..(self.capacity() as usize / SLOTS) as u32 {
             self.audit_bucket(number, &mut chunks)?;

@@ -287,10 +287,12 @@ impl<'t> Pool<'t> {
         };
         if plan.live {
             first.become_one(run);
-            self.hand_over(log, owner);
         } else {
-            first.begin(owner, run);
+            // What follows stays linked: the counter names it until it has changed.
+            first.set_span(0, 0);
+            first.push(run);
         }
+        self.hand_over(log, owner);
         first.set_total(u64::from(run.count));
         log
     }

@@ -159,14 +159,14 @@ impl Table {
         let Some(mut held) = self.claim(home) else {
             return Ok(());
         };
-        self.clear(&mut held, slot, hands);
-        drop(held);
         let event = if live {
             Event::EvictedLive
         } else {
             Event::EvictedIdle
         };
+        // Counted first: who is killed in between leaves no loss that is not told.
         self.stripes().add(event, 1);
+        self.clear(&mut held, slot, hands);
         Ok(())
     }
 

@@ -56,6 +56,14 @@ impl Table {
         any
     }
 
+    /// Takes over all that is held by those who are known to be dead.
+    pub(super) fn recover_all(&self) {
+        for number in 0..self.region.layout().buckets as u32 {
+            self.recover(number, &mut Vigil::default());
+        }
+        self.recover_seats(&mut Vigil::default());
+    }
+
     fn recover_seat(&self, seat: SeatOf<'_>, holder: u64, stuck: bool) {
         let noted = seat.noted().map(|(number, _)| number);
         let bucket = noted.and_then(|number| Some((number, self.bucket(number).held()?)));
@@ -70,8 +78,11 @@ impl Table {
     fn recover_bucket(&self, number: u32, held: u64) {
         let recovered = self.stripes().sum(Event::RecoveredLock);
         let bucket = self.bucket(number);
-        let Some(mut claimed) = bucket.take_over(held, self.peers.own_id(), recovered as u32 + 1)
-        else {
+        let Some(mut claimed) = bucket.take_over(
+            held,
+            self.peers.own_id(),
+            (recovered as u32).wrapping_add(1),
+        ) else {
             return;
         };
         self.resolve_notes(number, &mut claimed);

@@ -105,8 +105,12 @@ impl<'t> SeatOf<'t> {
         (holder != 0).then_some(holder)
     }
 
-    /// Frees the seat of a holder that is lost.
+    /// Frees the seat of a holder that is lost, if it has not been freed already: the
+    /// notes of whoever has it then are not ours to clear.
     pub fn free_from(self, holder: u64) {
+        if self.holder() != Some(holder) {
+            return;
+        }
         self.seat.place.store(0, Ordering::Release);
         let seat = &self.seat.holder;
         seat.compare_exchange(holder, 0, Ordering::AcqRel, Ordering::Relaxed)
