@@ -75,8 +75,10 @@ impl Table {
         };
         self.resolve_notes(number, &mut claimed);
         self.clear_copies(number, &mut claimed);
+        // All logs together have no more chunks than there are, whatever the links say.
+        let mut left = self.pool().len();
         for slot in bucket.slots() {
-            self.pool().mend(slot.log(), number);
+            self.pool().mend(slot.log(), number, &mut left);
         }
         self.stripes().add(Event::RecoveredLock, 1);
     }
