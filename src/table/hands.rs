@@ -38,7 +38,7 @@ impl<'t> Hands<'t> {
     /// Any seat. All are taken only where as many have lost the processor, been stopped
     /// or been killed while they had one.
     pub fn any(&mut self) -> SeatOf<'t> {
-        let (mut backoff, mut watch) = (Backoff::new(), Watch::new());
+        let (mut backoff, mut watch, mut turn) = (Backoff::new(), Watch::new(), Watch::new());
         loop {
             if let Some(first) = self.seats.first() {
                 return first.seat();
@@ -48,7 +48,7 @@ impl<'t> Hands<'t> {
             }
             backoff.pause();
             if backoff.is_long() {
-                self.table.recover_seats(&mut watch);
+                self.table.recover_seats(&mut watch, &mut turn);
             }
         }
     }
@@ -66,7 +66,7 @@ impl<'t> Hands<'t> {
     /// worth least of those that come up.
     pub fn reserve_chunk(&mut self, terms: Terms) -> Result<(), Full> {
         let need = self.reserved + 1;
-        let (mut backoff, mut watch) = (Backoff::new(), Watch::new());
+        let (mut backoff, mut watch, mut turn) = (Backoff::new(), Watch::new(), Watch::new());
         let mut rounds = 0;
         while self.chunks(need) < need {
             match self.sit(true) {
@@ -78,7 +78,7 @@ impl<'t> Hands<'t> {
                     backoff.pause();
                     continue;
                 }
-                Sitting::Taken if self.table.recover_seats(&mut watch) => continue,
+                Sitting::Taken if self.table.recover_seats(&mut watch, &mut turn) => continue,
                 Sitting::Taken | Sitting::None => {}
             }
             if rounds == ROUNDS {

@@ -41,7 +41,7 @@ impl Table {
 
     /// Frees the seats of those who are lost; says whether there were any. Those who
     /// cannot be asked are lost when nothing has moved in any seat for long.
-    pub(super) fn recover_seats(&self, watch: &mut Watch) -> bool {
+    pub(super) fn recover_seats(&self, watch: &mut Watch, turn: &mut Watch) -> bool {
         let taken = || {
             self.seats(0)
                 .filter_map(|seat| Some((seat, seat.holder()?)))
@@ -50,7 +50,7 @@ impl Table {
         let stuck = watch.is_stuck(all);
         let mut any = false;
         for (seat, holder) in taken().filter(|&(_, by)| self.is_lost(by as u32, || stuck)) {
-            any |= self.in_turn(&mut Watch::new(), || self.recover_seat(seat, holder, stuck));
+            any |= self.in_turn(turn, || self.recover_seat(seat, holder, stuck));
         }
         any
     }
