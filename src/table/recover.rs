@@ -56,7 +56,9 @@ impl Table {
     }
 
     fn recover_seat(&self, seat: SeatOf<'_>, holder: u64, stuck: bool) {
-        let noted = seat.noted().map(|(number, _)| number);
+        // What is noted there may be any bits.
+        let there = |&number: &u32| (number as usize) < self.region.layout().buckets;
+        let noted = seat.noted().map(|(number, _)| number).filter(there);
         let bucket = noted.and_then(|number| Some((number, self.bucket(number).held()?)));
         if let Some((number, (held, by))) = bucket {
             if self.is_lost(by, || stuck) {
