@@ -5,10 +5,10 @@
  *
  *     garbage [MILLISECONDS [SEED [LONGEST]]]
  *
- * For so long each kind of garbage is written while four threads call (200 ms). When the
- * writing has stopped no call may take more than LONGEST ms (1000). A lock that names
- * somebody who may live is waited for; such words are put right before, but for the tests
- * at the end.
+ * For so long each kind of garbage is written while four threads call (200 ms). The seed is
+ * printed; 0 is another one each time. When the writing has stopped no call may take more
+ * than LONGEST ms (1000). A lock that names somebody who may live is waited for; such words
+ * are put right before, but for the test at the end.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 
@@ -37,7 +37,7 @@ enum {
     BUCKETS = 2, CHUNKS = 3, RECOVERING = 32, SEATS = 296, SEAT = 8, SEATS_THERE = 24,
     BODY = 512, BUCKET = 16, CHUNK = 16, PAGE = 4096, SIZE = 64 * 1024,
 };
-enum { HOLDER, FREE, USED, PLACE, IDLE_AT, DATA, TAKING, GIVING }; /* of a seat */
+enum { HOLDER, FREE }; /* of a seat */
 
 #define TAKEN (1ull << 32)
 #define DEAD 0xffffffffu /* no process: a tag, and an id that is not given out */
@@ -429,32 +429,58 @@ static void a_walk_round_a_ring_ends_soon(void) {
 
 /* --- What a hostile writer can do: make others wait ------------------------------------- */
 
-/* How long a check takes of a key whose bucket somebody holds who may then be killed. */
-static uint64_t wait_for(uint32_t id, pid_t doomed) {
+/* A zone in which everything of a kind is held by one, who may be killed meanwhile. */
+struct wait {
+    uint32_t holder;
+    bool holds_seats; /* and the right to recover; else all buckets */
+    bool is_killed;
+    uint64_t took_ms;
+    uint64_t recovered;
+};
+
+static void hold(struct zone zone, const struct wait *wait) {
+    for (size_t i = 0; i < zone.buckets && !wait->holds_seats; i++) {
+        put(zone, BODY + i * BUCKET, (uint64_t)wait->holder << 32 | 1);
+    }
+    for (size_t i = 0; i < SEATS_THERE && wait->holds_seats; i++) {
+        put(zone, SEATS + i * SEAT + HOLDER, TAKEN | wait->holder);
+        put(zone, RECOVERING, TAKEN | wait->holder);
+    }
+}
+
+static void *kill_after_half_a_second(void *holder) {
+    pid_t pid = *(const pid_t *)holder;
+    nap_ms(500);
+    kill(pid, SIGKILL);
+    NEED(waitpid(pid, NULL, 0) == pid);
+    return NULL;
+}
+
+/* How long a call takes of a key that is there. It needs a seat: both its words change. */
+static void *wait_for(void *argument) {
+    struct member *me = argument;
+    struct wait *wait = (struct wait *)me->job + me->index;
     void *memory = guarded(SIZE);
+    rl_clock *clock = fixture_clock(0);
     rl_service *service = NULL;
-    NEED(open_given(memory, SIZE, "default = fixed-window,5,1h", NULL, &service) == RL_OK);
-    struct zone zone = zone_at(memory, SIZE);
-    check(service, "a", "", 1); /* it stands in the first of its buckets */
-    for (size_t i = 0; i < zone.buckets; i++) {
-        put(zone, BODY + i * BUCKET, (uint64_t)id << 32 | 1);
-    }
-    pid_t killer = doomed == 0 ? 0 : fork();
-    if (doomed != 0 && killer == 0) {
-        nap_ms(500);
-        kill(doomed, SIGKILL);
-        _exit(0);
-    }
+    const char *rule = "default = sliding-window-counter,5,10";
+    NEED(open_given(memory, SIZE, rule, clock, &service) == RL_OK);
+    check(service, "a", "", 1);
+    rl_clock_advance_ns(clock, 11 * RL_NS_PER_S);
+    hold(zone_at(memory, SIZE), wait);
+    pthread_t killer;
+    pid_t holder = (pid_t)(wait->holder & ((1u << 22) - 1));
+    NEED(!wait->is_killed ||
+         pthread_create(&killer, NULL, kill_after_half_a_second, &holder) == 0);
     uint64_t begun = now_ms();
     check(service, "a", "", 1);
-    uint64_t took = now_ms() - begun;
-    if (killer > 0) {
-        NEED(waitpid(killer, NULL, 0) == killer && waitpid(doomed, NULL, 0) == doomed);
-    }
-    CHECK_UINT(fixture_stats(service).recovered_locks, 1);
+    wait->took_ms = now_ms() - begun;
+    NEED(!wait->is_killed || pthread_join(killer, NULL) == 0);
+    wait->recovered = fixture_stats(service).recovered_locks;
     rl_service_free(service);
+    rl_clock_free(clock);
     unguard(memory, SIZE);
-    return took;
+    return NULL;
 }
 
 static void the_living_are_waited_for_and_nobody_for_10_seconds(void) {
@@ -464,13 +490,23 @@ static void the_living_are_waited_for_and_nobody_for_10_seconds(void) {
         _exit(0);
     }
     NEED(child > 0);
-    uint64_t took = wait_for(id_of(child), child);
-    CHECK(took >= 450);
-    CHECK_AT_MOST(took, 500 + longest_ms);
-    CHECK_AT_MOST(wait_for(DEAD, 0), longest_ms);
-    took = wait_for(0, 0);
-    CHECK(took >= 9900);
-    CHECK_AT_MOST(took, 10000 + longest_ms);
+    struct wait waits[] = {
+        {id_of(child), false, true, 0, 0}, {DEAD, false, false, 0, 0}, {DEAD, true, false, 0, 0},
+        {0, false, false, 0, 0},           {0, true, false, 0, 0},
+    };
+    team_run(5, wait_for, waits);
+    for (size_t i = 0; i < 5; i++) {
+        printf("held by %#x: %lu ms\n", (unsigned)waits[i].holder, (unsigned long)waits[i].took_ms);
+        CHECK_UINT(waits[i].recovered, waits[i].holds_seats ? 0 : 1);
+    }
+    CHECK(waits[0].took_ms >= 450);
+    CHECK_AT_MOST(waits[0].took_ms, 500 + longest_ms);
+    CHECK_AT_MOST(waits[1].took_ms, longest_ms);
+    CHECK_AT_MOST(waits[2].took_ms, longest_ms);
+    CHECK(waits[3].took_ms >= 9900);
+    CHECK_AT_MOST(waits[3].took_ms, 10000 + longest_ms);
+    CHECK(waits[4].took_ms >= 9900); /* for the seats, and then for who recovers */
+    CHECK_AT_MOST(waits[4].took_ms, 20000 + longest_ms);
 }
 
 static unsigned long number(int argc, char **argv, int index, unsigned long otherwise) {
@@ -479,7 +515,8 @@ static unsigned long number(int argc, char **argv, int index, unsigned long othe
 
 int main(int argc, char **argv) {
     unsigned long ms = number(argc, argv, 1, 200);
-    seed = number(argc, argv, 2, (unsigned long)time(NULL));
+    seed = number(argc, argv, 2, 0);
+    seed = seed != 0 ? seed : (uint64_t)time(NULL);
     longest_ms = number(argc, argv, 3, 1000);
     printf("seed %llu\n", (unsigned long long)seed);
     in_given_memory(ms);

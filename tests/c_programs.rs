@@ -133,6 +133,34 @@ fn explain() {
     passes(&mut c_test("explain"));
 }
 
+#[test]
+fn garbage() {
+    passes(&mut c_test("garbage"));
+}
+
+#[test]
+fn zones() {
+    passes(&mut c_test("zones"));
+}
+
+#[test]
+fn full() {
+    passes(&mut c_test("full"));
+}
+
+/// The side of the program; what the library does outside of the memory that it was given
+/// meets pages that nobody may touch.
+mod sanitized {
+    use super::passes;
+    use crate::c_build::sanitized;
+    use std::process::Command;
+
+    #[test]
+    fn garbage() {
+        passes(&mut Command::new(sanitized("c_tests/garbage.c")));
+    }
+}
+
 mod valgrind {
     use super::{CASES, c_program, case_file, passes};
     use crate::c_build::under_valgrind;
@@ -214,6 +242,21 @@ mod valgrind {
     #[test]
     fn explain() {
         passes_with("explain", &[]);
+    }
+
+    #[test]
+    fn garbage() {
+        passes_with("garbage", &["50", "0", "5000"]);
+    }
+
+    #[test]
+    fn zones() {
+        passes_with("zones", &[]);
+    }
+
+    #[test]
+    fn full() {
+        passes_with("full", &["60000"]);
     }
 }
 
