@@ -55,7 +55,9 @@ fn a_zone_that_a_million_keys_went_through_fits_together() {
             });
             unlink_zone(zone.as_bytes()).unwrap();
             let stats = first.stats();
-            assert_eq!(second.audit(), Ok(()), "{algorithm}, {on_full}");
+            if let Err(fault) = second.audit() {
+                panic!("{algorithm}, on-full = {on_full}: {}", fault.message);
+            }
             assert_eq!(stats.evicted_live > 0, on_full == "evict");
             assert!(stats.keys <= stats.capacity && stats.log_entries <= stats.log_capacity);
         }
