@@ -1,4 +1,4 @@
-//! A zone that a million keys have gone through, from several threads and services at once,
+//! A zone that has been flooded with keys, from several threads and services at once,
 //! still fits together.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -9,7 +9,7 @@ use rl::clock::Clock;
 use rl::config::Config;
 use rl::service::{Request, Service, unlink_zone};
 
-const KEYS: u64 = 1_000_000;
+const KEYS: u64 = 300_000;
 const THREADS: u64 = 4;
 
 /// A service of the zone, with limits of 64 in an hour.
@@ -35,14 +35,14 @@ fn flood(service: &Service, thread: u64, keys: u64) {
 }
 
 #[test]
-fn a_zone_that_a_million_keys_went_through_fits_together() {
+fn a_flooded_zone_fits_together() {
     for algorithm in [
         "token-bucket",
         "fixed-window",
         "sliding-window",
         "sliding-window-counter",
     ] {
-        for (on_full, keys) in [("evict", KEYS), ("deny", KEYS / 10), ("allow", KEYS / 10)] {
+        for (on_full, keys) in [("evict", KEYS), ("deny", KEYS / 3), ("allow", KEYS / 3)] {
             let zone = format!("/librl-full-{}", std::process::id());
             let services = [(); 2].map(|()| service(&zone, algorithm, on_full));
             let [first, second] = &services;

@@ -2,6 +2,8 @@
 //! call must still come back, without a panic and without a look outside; what it
 //! says is of no use.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::HashSet;
 
 use proptest::prelude::*;
