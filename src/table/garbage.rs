@@ -156,6 +156,7 @@ proptest! {
     fn any_bits_in_the_region_can_be_taken_over(
         words in prop::collection::vec(word(), 97),
         held in prop::collection::vec(any::<bool>(), LAYOUT.buckets),
+        seats_first in any::<bool>(),
     ) {
         let table = Table::private(LAYOUT).unwrap();
         let mut cycle = words.iter().cycle();
@@ -163,13 +164,15 @@ proptest! {
         for (bucket, held) in table.region.words().iter().skip(512).step_by(16).zip(held) {
             bucket.fetch_or(u64::from(held), Ordering::Relaxed);
         }
+        let recover_seats = || table.recover_seats(&mut Watch::new(), &mut Watch::new());
+        while seats_first && recover_seats() {}
         for number in 0..LAYOUT.buckets as u32 {
             if table.bucket(number).held().is_some() {
                 table.wait_and_look(number);
             }
             prop_assert!(table.bucket(number).held().is_none());
         }
-        while table.recover_seats(&mut Watch::new(), &mut Watch::new()) {}
+        while recover_seats() {}
         prop_assert!(table.seats(0).all(|seat| seat.holder().is_none()));
         // It may say anything.
         let _ = table.audit();
