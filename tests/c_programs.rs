@@ -159,6 +159,34 @@ fn kills() {
     passes(&mut c_test("kills"));
 }
 
+#[test]
+fn garbage() {
+    passes(&mut c_test("garbage"));
+}
+
+#[test]
+fn zones() {
+    passes(&mut c_test("zones"));
+}
+
+#[test]
+fn full() {
+    passes(&mut c_test("full"));
+}
+
+/// The side of the program; what the library does outside of the memory that it was given
+/// meets pages that nobody may touch.
+mod sanitized {
+    use super::passes;
+    use crate::c_build::sanitized;
+    use std::process::Command;
+
+    #[test]
+    fn garbage() {
+        passes(&mut Command::new(sanitized("c_tests/garbage.c")));
+    }
+}
+
 mod valgrind {
     use std::process::Command;
 
@@ -264,6 +292,21 @@ mod valgrind {
     #[test]
     fn forks() {
         passes_without_leaks("forks", "7");
+    }
+
+    #[test]
+    fn garbage() {
+        passes_with("garbage", &["50", "0", "5000"]);
+    }
+
+    #[test]
+    fn zones() {
+        passes_with("zones", &[]);
+    }
+
+    #[test]
+    fn full() {
+        passes_with("full", &["60000"]);
     }
 }
 

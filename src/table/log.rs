@@ -92,9 +92,14 @@ impl<'t> Log<'t> {
         .take(pool.chunks.len())
     }
 
-    /// How many runs it has.
-    pub fn len(&self) -> u64 {
-        self.chunks().map(|chunk| chunk.used().count() as u64).sum()
+    /// How many runs it has. Looks at no more chunks than are `left` to be looked at.
+    pub fn len(&self, left: &mut usize) -> u64 {
+        let chunks = self.chunks().take(*left);
+        let runs = chunks.map(|chunk| {
+            *left -= 1;
+            chunk.len() as u64
+        });
+        runs.sum()
     }
 }
 
@@ -239,11 +244,13 @@ impl<'t> Pool<'t> {
     }
 
     /// Sums up a log that somebody was killed at, which is the counter's in bucket `owner`.
-    pub fn mend(self, log: Handle, owner: u32) {
+    /// Looks at no more chunks than are `left` to be looked at.
+    pub fn mend(self, log: Handle, owner: u32, left: &mut usize) {
         let Some(first) = self.chunk(log.first) else {
             return;
         };
-        let counts = self.walk(log).flat_map(Chunk::used);
+        let chunks = self.walk(log).take(*left).inspect(|_| *left -= 1);
+        let counts = chunks.flat_map(Chunk::used);
         let total = counts.fold(0, |sum: u64, run| sum.saturating_add(u64::from(run.count)));
         first.set_total(total);
         self.hand_over(log, owner);

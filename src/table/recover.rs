@@ -65,7 +65,9 @@ impl Table {
     }
 
     fn recover_seat(&self, seat: SeatOf<'_>, holder: u64, stuck: bool) {
-        let noted = seat.noted().map(|(number, _)| number);
+        // What is noted there may be any bits.
+        let there = |&number: &u32| (number as usize) < self.region.layout().buckets;
+        let noted = seat.noted().map(|(number, _)| number).filter(there);
         let bucket = noted.and_then(|number| Some((number, self.bucket(number).held()?)));
         if let Some((number, (held, by))) = bucket {
             if self.is_lost(by, || stuck) {
@@ -87,8 +89,10 @@ impl Table {
         };
         self.resolve_notes(number, &mut claimed);
         self.clear_copies(number, &mut claimed);
+        // All logs together have no more chunks than there are, whatever the links say.
+        let mut left = self.pool().len();
         for slot in bucket.slots() {
-            self.pool().mend(slot.log(), number);
+            self.pool().mend(slot.log(), number, &mut left);
         }
         self.stripes().add(Event::RecoveredLock, 1);
     }

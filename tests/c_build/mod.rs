@@ -14,14 +14,22 @@ use crate::running::directory;
 pub fn program(source: &str) -> PathBuf {
     static MADE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap();
-    let make = || compile(source);
+    let make = || compile(source, &directory("programs"), &[]);
     made.entry(source.to_owned()).or_insert_with(make).clone()
 }
 
-fn compile(source: &str) -> PathBuf {
-    let program = directory("programs").join(source.replace(['/', '.'], "_"));
+/// The same, where what it does out of bounds or against the language makes it fail.
+#[allow(dead_code, reason = "not in all tests")]
+pub fn sanitized(source: &str) -> PathBuf {
+    let checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    compile(source, &directory("sanitized"), &checks)
+}
+
+fn compile(source: &str, place: &Path, flags: &[&str]) -> PathBuf {
+    let program = place.join(source.replace(['/', '.'], "_"));
     output(
         compiler()
+            .args(flags)
             .arg(root().join(source))
             .arg("-pthread")
             .arg("-o")
