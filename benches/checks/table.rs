@@ -9,6 +9,10 @@ impl Series {
         self.0.push(time);
     }
 
+    pub fn rounds(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn median(&self) -> f64 {
         let sorted = self.sorted();
         sorted[sorted.len() / 2]
