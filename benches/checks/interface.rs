@@ -1,0 +1,124 @@
+//! As much of the C interface as the benchmark calls.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::hint::black_box;
+use std::ptr::null_mut;
+
+/// `struct rl_decision`, of which only `allowed` is read.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RlDecision {
+    allowed: bool,
+    rest: [u64; 7],
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct RlStats {
+    size: usize,
+    counts: [u64; 12],
+}
+
+unsafe extern "C" {
+    fn rl_config_new(out: *mut *mut c_void) -> i32;
+    fn rl_config_parse(config: *mut c_void, text: *const u8, len: usize, error: *mut c_void)
+    -> i32;
+    fn rl_config_set(
+        config: *mut c_void,
+        name: *const c_char,
+        value: *const c_char,
+        error: *mut c_void,
+    ) -> i32;
+    fn rl_config_free(config: *mut c_void);
+    fn rl_service_new(config: *const c_void, out: *mut *mut c_void, error: *mut c_void) -> i32;
+    fn rl_check_bytes(
+        service: *mut c_void,
+        user: *const u8,
+        user_len: usize,
+        api: *const u8,
+        api_len: usize,
+        cost: u64,
+        out: *mut RlDecision,
+    ) -> i32;
+    fn rl_service_stats(service: *mut c_void, out: *mut RlStats) -> i32;
+    fn rl_service_free(service: *mut c_void);
+    fn rl_zone_unlink(name: *const c_char) -> i32;
+}
+
+/// A zone of this run, which goes with this, and with a panic.
+pub struct Zone(CString);
+
+impl Zone {
+    pub fn new(what: &str) -> Zone {
+        let name = format!("/librl-bench-{}-{what}", std::process::id());
+        Zone(CString::new(name).unwrap())
+    }
+}
+
+impl Drop for Zone {
+    fn drop(&mut self) {
+        unsafe { rl_zone_unlink(self.0.as_ptr()) };
+    }
+}
+
+/// A service, by way of C.
+pub struct Service(*mut c_void);
+
+// SAFETY: rl.h allows any thread to use a service.
+unsafe impl Sync for Service {}
+
+impl Service {
+    /// In private memory, or in a zone.
+    pub fn new(rules: &str, zone: Option<&Zone>) -> Service {
+        let (mut config, mut service, none) = (null_mut(), null_mut(), null_mut());
+        let set = |config, name: &CStr, value: &CStr| unsafe {
+            assert_eq!(
+                rl_config_set(config, name.as_ptr(), value.as_ptr(), none),
+                0
+            );
+        };
+        unsafe {
+            assert_eq!(rl_config_new(&mut config), 0);
+            assert_eq!(
+                rl_config_parse(config, rules.as_ptr(), rules.len(), none),
+                0
+            );
+            if let Some(Zone(name)) = zone {
+                set(config, c"shared", name);
+            }
+            assert_eq!(rl_service_new(config, &mut service, none), 0);
+            rl_config_free(config);
+        }
+        Service(service)
+    }
+
+    #[inline]
+    pub fn check(&self, user: &[u8], api: &[u8]) -> bool {
+        let mut decision = RlDecision {
+            allowed: false,
+            rest: [0; 7],
+        };
+        let (user_len, api_len) = (user.len(), api.len());
+        let (user, api) = (user.as_ptr(), api.as_ptr());
+        let status =
+            unsafe { rl_check_bytes(self.0, user, user_len, api, api_len, 1, &mut decision) };
+        black_box(status == 0 && decision.allowed)
+    }
+
+    /// How many counters were forgotten live, and the bytes of memory.
+    pub fn evicted_live_and_memory(&self) -> (u64, u64) {
+        let mut stats = RlStats {
+            size: size_of::<RlStats>(),
+            ..RlStats::default()
+        };
+        unsafe { assert_eq!(rl_service_stats(self.0, &mut stats), 0) };
+        let [.., evicted_live, _, _, memory, _, _] = stats.counts;
+        (evicted_live, memory)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        unsafe { rl_service_free(self.0) }
+    }
+}
