@@ -41,7 +41,10 @@ impl FixedWindow {
                 State {
                     // A window of its own, so that no border lies between the step
                     // and where the count was: crossing it again would start anew.
-                    idle_at: now + self.window,
+                    idle_at: match state.data {
+                        0 => end(now),
+                        _ => now + self.window,
+                    },
                     data: state.data,
                 },
                 true,

@@ -231,7 +231,7 @@ impl Service {
 
     /// Counts a call that failed before it came to a method of this service.
     pub fn count_error(&self) {
-        self.table.stripes().add(Event::Error, 1);
+        self.table.count(Event::Error, 1);
     }
 
     fn counted<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
@@ -252,7 +252,7 @@ impl Service {
         } else {
             Event::Denied
         };
-        self.table.stripes().add(event, requests);
+        self.table.count(event, requests);
     }
 
     #[inline(always)]
@@ -275,7 +275,7 @@ impl Service {
                 };
                 if let Err(full) = attempt.until_done(out) {
                     let wait_ns = (rules.on_full != OnFull::Allow).then_some(full.wait_ns);
-                    self.table.stripes().add(Event::RefusedFull, 1);
+                    self.table.count(Event::RefusedFull, 1);
                     *out = Decision::untracked(limit, wait_ns);
                 }
             }
@@ -304,7 +304,7 @@ impl Service {
         for (request, out) in (0..met.len()).zip(out) {
             *out = Decision::of_request(&joint, request, taken);
             if out.flags & flag::UNTRACKED != 0 {
-                self.table.stripes().add(Event::RefusedFull, 1);
+                self.table.count(Event::RefusedFull, 1);
             }
         }
         allowed

@@ -51,7 +51,7 @@ impl Service {
     /// bucket by bucket, and keeps no check waiting.
     pub fn stats(&self) -> Stats {
         let table = &self.table;
-        let sum = |event| table.stripes().sum(event);
+        let sum = |event| table.counted(event);
         let census = table.census(self.clock.now_ns());
         Stats {
             allowed: sum(Event::Allowed),

@@ -2,7 +2,6 @@
 //! step takes. They are left when it is done.
 
 use super::seat::{SeatOf, Seated, Seatings};
-use super::stats::stripe;
 use super::wait::Vigil;
 use super::{Backoff, Full, Table, Terms};
 
@@ -106,7 +105,7 @@ impl<'t> Hands<'t> {
     /// Looks for a seat that we have not, from our own on, so that threads seldom meet.
     fn sit(&self, with_chunk: bool) -> Sitting<'t> {
         let mut taken = false;
-        let others = self.table.seats(stripe());
+        let others = self.table.seats(self.table.stripe());
         let others = others.filter(|&seat| !self.seats.iter().any(|ours| ours.seat().is(seat)));
         let good = |seat: SeatOf<'_>| !with_chunk || seat.chunks(1) > 0;
         for seat in others.filter(|&seat| good(seat)) {

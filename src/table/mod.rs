@@ -222,7 +222,7 @@ impl Table {
     /// them has noted what they were.
     #[inline(never)]
     fn set_noted<'t>(&'t self, held: &mut Held<'t>, slot: Slot<'t>, change: &Change<'t>) {
-        let near = self.seat(stats::stripe() % SEATS);
+        let near = self.seat(self.stripe() % SEATS);
         // Nearly always that one is free.
         match near.and_then(|seat| seat.claim(self.peers.own_id())) {
             Some(near) => change.set_noted(held, slot, near.seat()),
@@ -296,8 +296,25 @@ impl Table {
         census
     }
 
-    pub fn stripes(&self) -> &Stripes {
+    /// Counts events.
+    #[inline]
+    pub fn count(&self, event: Event, by: u64) {
+        self.stripes().add(self.stripe(), event, by);
+    }
+
+    /// How often an event was counted.
+    pub fn counted(&self, event: Event) -> u64 {
+        self.stripes().sum(event)
+    }
+
+    fn stripes(&self) -> &Stripes {
         &self.region.header().stripes
+    }
+
+    /// The stripe of the statistics that is this thread's.
+    #[inline]
+    fn stripe(&self) -> usize {
+        stats::stripe(self.peers.own_id())
     }
 
     /// How many counters the table has room for.

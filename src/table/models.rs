@@ -303,7 +303,7 @@ fn loom_of_two_who_take_over_from_the_dead_one_does() {
         let second = second.join().unwrap();
         assert!(first != second, "{first} and {second}");
         assert_eq!(table.find(key).state.idle_at, was.idle_at);
-        assert_eq!(table.stripes().sum(Event::RecoveredLock), 1);
+        assert_eq!(table.counted(Event::RecoveredLock), 1);
         assert_eq!(table.audit(), Ok(()));
     });
 }

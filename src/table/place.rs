@@ -78,7 +78,7 @@ impl Table {
         // Never used before expired, so that the latter are counted for what they are.
         let place = free(emptier).min_by_key(|(_, slot)| slot.fingerprint() != 0)?;
         if place.1.fingerprint() != 0 {
-            self.stripes().add(Event::EvictedIdle, 1);
+            self.count(Event::EvictedIdle, 1);
         }
         Some(place)
     }
@@ -136,7 +136,7 @@ impl Table {
         }
         let others = slots(held, homes).filter(|(_, slot)| !own(slot.fingerprint()));
         let nearest = others.min_by_key(|(_, slot)| slot.worth(terms.now))?;
-        self.stripes().add(Event::EvictedLive, 1);
+        self.count(Event::EvictedLive, 1);
         Some(nearest)
     }
 
@@ -165,7 +165,7 @@ impl Table {
             Event::EvictedIdle
         };
         // Counted first: who is killed in between leaves no loss that is not told.
-        self.stripes().add(event, 1);
+        self.count(event, 1);
         self.clear(&mut held, slot, hands);
         Ok(())
     }

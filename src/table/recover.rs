@@ -78,7 +78,7 @@ impl Table {
     }
 
     fn recover_bucket(&self, number: u32, held: u64) {
-        let recovered = self.stripes().sum(Event::RecoveredLock);
+        let recovered = self.counted(Event::RecoveredLock);
         let bucket = self.bucket(number);
         let Some(mut claimed) = bucket.take_over(
             held,
@@ -94,7 +94,7 @@ impl Table {
         for slot in bucket.slots() {
             self.pool().mend(slot.log(), number, &mut left);
         }
-        self.stripes().add(Event::RecoveredLock, 1);
+        self.count(Event::RecoveredLock, 1);
     }
 
     fn resolve_notes(&self, number: u32, bucket: &mut Claimed<'_>) {

@@ -45,14 +45,6 @@ impl Wiped {
         }
     }
 
-    /// Who this process is, if that was found out already, else 0.
-    #[inline]
-    pub fn known_identity() -> u64 {
-        // SAFETY: as in `get`.
-        let page = unsafe { PAGE.load(Ordering::Acquire).as_ref() };
-        page.map_or(0, |wiped| wiped.identity.load(Ordering::Relaxed))
-    }
-
     /// Keeps what was found out in one of the words, unless somebody was faster or a
     /// child would find it too. Says what holds.
     pub fn keep(&'static self, word: &AtomicU64, value: u64) -> u64 {
