@@ -26,6 +26,10 @@ impl Table {
             self.pool().plan(slot.log(), edit, live)
         };
         let mut plan = plan_of(edit);
+        if plan.restarts() && hands.take_chunk() {
+            plan = plan.afresh(slot.log());
+            return Ok(Some(plan));
+        }
         if !plan.takes {
             return Ok(Some(plan));
         }

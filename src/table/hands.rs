@@ -96,6 +96,19 @@ impl<'t> Hands<'t> {
         Ok(())
     }
 
+    /// Makes sure of one more chunk if one is free.
+    pub fn take_chunk(&mut self) -> bool {
+        let need = self.reserved + 1;
+        while self.chunks(need) < need {
+            let Sitting::Got(seat) = self.sit(true) else {
+                return false;
+            };
+            self.keep(seat);
+        }
+        self.reserved = need;
+        true
+    }
+
     /// The chunks that can be had, up to `most`.
     fn chunks(&self, most: usize) -> usize {
         let chunks = self.seats.iter().map(|seat| seat.seat().chunks(most));

@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     pub lets_go: Handle,
     /// Whether it takes another one.
     pub takes: bool,
-    /// Whether what the log holds still counts.
+    /// Whether what is written over still counts.
     live: bool,
 }
 
@@ -57,6 +57,22 @@ impl Plan {
     /// Whether the log's chunks stay what they are.
     pub fn is_in_place(&self) -> bool {
         !self.takes && self.lets_go.is_none()
+    }
+
+    /// Whether all of a log that counts is written over.
+    pub fn restarts(&self) -> bool {
+        self.live
+    }
+
+    /// The same by way of another chunk, so that it happens at once.
+    pub fn afresh(self, log: Handle) -> Plan {
+        Plan {
+            keeps: Handle::default(),
+            runs: 0,
+            lets_go: log,
+            takes: true,
+            live: false,
+        }
     }
 }
 
@@ -141,7 +157,7 @@ impl<'t> Pool<'t> {
             runs: 0,
             lets_go: Handle::default(),
             takes: false,
-            live,
+            live: false,
         };
         match edit {
             Edit::Clear => Plan {
@@ -153,6 +169,7 @@ impl<'t> Pool<'t> {
                 Some(first) => Plan {
                     keeps: Handle::single(log.first),
                     lets_go: log.after(first, log.first),
+                    live,
                     ..all
                 },
                 None => Plan { takes: true, ..all },
@@ -285,8 +302,9 @@ impl<'t> Pool<'t> {
         }
     }
 
-    /// A log of one run, in the first chunk of the old one. Killed in the middle, one
-    /// that is live counts for what was logged and for the run, until they expire.
+    /// A log of one run, in the first chunk of the old one if there is no other. Killed in
+    /// the middle, one that is live counts for what was logged and for the run, until they
+    /// expire.
     fn restart(self, plan: Plan, run: Run, owner: u32, taken: Option<u32>) -> Handle {
         let log = plan.keeps;
         let Some(first) = self.chunk(log.first) else {

@@ -241,7 +241,7 @@ impl Table {
     ) -> Result<(), NotStored> {
         let mut held = self.claim(home).ok_or(NotStored::Changed)?;
         let plan = self.pool().plan(slot.log(), edit, slot.is_live(terms.now));
-        if plan.is_in_place() {
+        if plan.is_in_place() && !plan.restarts() {
             let log = self.pool().edit(edit, plan, held.number, None);
             change.with_log(log).set(&mut held, slot);
             return Ok(());

@@ -66,6 +66,16 @@ impl Victim {
         self.go_on(libc::PTRACE_SINGLESTEP)
     }
 
+    /// So many instructions, or up to the end of its call.
+    pub fn step_so_often(&mut self, instructions: usize) -> Result<(), String> {
+        for _ in 0..instructions {
+            if self.step()? == Went::ToTheEnd {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Where it stands: the address of the instruction that comes next. 0 where that is
     /// not known how to find out.
     pub fn place(&self) -> Result<u64, String> {
