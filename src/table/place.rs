@@ -114,7 +114,7 @@ impl Table {
     ) -> Option<Held<'t>> {
         let number = self.other_home(number, slot.fingerprint());
         // A bucket that is held shows as being written, and is left alone.
-        let seen = self.bucket(number).try_look()?;
+        let seen = self.try_look(number)?;
         let free = seen.slots().find(|slot| !slot.is_live(terms.now))?;
         let mut held = self.claim(Home { number, seen })?;
         let counter = (slot.fingerprint(), slot.weight(), slot.state());
@@ -174,7 +174,7 @@ impl Table {
     fn probe_log(&self, terms: Terms) -> Option<(Home<'_>, Slot<'_>)> {
         let turn = self.region.header().hand.fetch_add(1, Ordering::Relaxed);
         let number = self.pool().owner_in_turn(turn)?;
-        let seen = self.bucket(number).try_look()?;
+        let seen = self.try_look(number)?;
         let logs = seen.slots().filter(|slot| slot.keeps_log());
         let slot = logs.min_by_key(|slot| slot.worth(terms.now))?;
         Some((Home { number, seen }, slot))

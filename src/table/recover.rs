@@ -29,6 +29,15 @@ impl Table {
         }
     }
 
+    /// Looks at a bucket, unless somebody is writing who may live.
+    pub(super) fn try_look(&self, number: u32) -> Option<Seen<'_>> {
+        let bucket = self.bucket(number);
+        bucket.try_look().or_else(|| {
+            self.recover(number, &mut Vigil::default());
+            bucket.try_look()
+        })
+    }
+
     /// Takes a bucket over if who holds it is lost.
     pub(super) fn recover(&self, number: u32, vigil: &mut Vigil) {
         let Some((held, by)) = self.bucket(number).held() else {

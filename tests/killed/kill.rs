@@ -83,8 +83,7 @@ impl Course {
 
 impl<'k> Scene<'k> {
     pub fn new(kind: &'k Kind, program: &'k Path) -> Result<Scene<'k>, String> {
-        let stage = Stage::new(kind.name, kind.rules)?;
-        let user = (kind.prepare)(&stage)?;
+        let (stage, user) = prepared(kind)?;
         let probe = |&(rule, limit, _): &(&str, u64, _)| stage.probe(rule, limit);
         let probes = kind
             .limits
@@ -314,6 +313,20 @@ impl<'k> Scene<'k> {
         }
         Ok(())
     }
+}
+
+/// A zone in which all is ready. Where counters stand differs from zone to zone, and in some
+/// there is nobody with whom the kind comes about.
+fn prepared(kind: &Kind) -> Result<(Stage, String), String> {
+    let mut fault = String::new();
+    for _ in 0..TRIES {
+        let stage = Stage::new(kind.name, kind.rules)?;
+        match (kind.prepare)(&stage) {
+            Ok(user) => return Ok((stage, user)),
+            Err(why) => fault = why,
+        }
+    }
+    Err(fault)
 }
 
 /// Does something again where an answer came late: on a busy machine it may, but not each
