@@ -47,7 +47,7 @@ impl Table {
         let log = slot.log();
         let fault = |what: &str| format!("the log {log:?} in bucket {number} {what}");
         let numbers: Vec<u32> = self.pool().numbers(log).collect();
-        if numbers.last().copied().unwrap_or(0) != log.last() {
+        if numbers.last().copied().unwrap_or(0) != log.last {
             return Err(fault("does not come to its end"));
         }
         for chunk in numbers {

@@ -1,13 +1,56 @@
-//! Changes of a counter and its log together, in a bucket that is held. The log's
-//! chunks are written first; the counter then names what they have become, and only
-//! after that are chunks free that it no longer names.
+//! Changes of a counter that take more than one store, in a bucket that is held: of both
+//! its words, or of it and its log. The log's chunks are written first; the counter then
+//! names what they have become, and only after that are chunks free that it no longer
+//! names.
 
 use super::bucket::Slot;
-use super::log::Plan;
-use super::{Change, Full, Hands, Held, Table, Terms};
+use super::plan::Plan;
+use super::seat::SEATS;
+use super::{Change, Full, Hands, Held, Home, NotStored, Table, Terms};
 use crate::algorithm::{Edit, Run};
 
 impl Table {
+    /// Changes a counter that keeps no log, both words of it: one who is killed between
+    /// them has noted what they were.
+    #[inline(never)]
+    pub(super) fn set_noted<'t>(
+        &'t self,
+        held: &mut Held<'t>,
+        slot: Slot<'t>,
+        change: &Change<'t>,
+    ) {
+        let near = self.seat(self.stripe() % SEATS);
+        // Nearly always that one is free.
+        match near.and_then(|seat| seat.claim(self.peers.own_id())) {
+            Some(near) => change.set_noted(held, slot, near.seat()),
+            None => change.set_noted(held, slot, Hands::new(self).any()),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn store_log<'t>(
+        &'t self,
+        home: Home<'t>,
+        slot: Slot<'t>,
+        mut change: Change<'t>,
+        edit: Edit,
+        terms: Terms,
+    ) -> Result<(), NotStored> {
+        let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+        let plan = self.pool().plan(slot.log(), edit, slot.is_live(terms.now));
+        if plan.is_in_place() && !plan.restarts() {
+            let log = self.pool().edit(edit, plan, held.number, None);
+            change.with_log(log).set(&mut held, slot);
+            return Ok(());
+        }
+        let mut hands = Hands::new(self);
+        let plan = self.room_in_log(&mut held, slot, &mut change, &mut hands, terms);
+        if let Some(plan) = plan.map_err(NotStored::Full)? {
+            self.edit_log(&mut held, slot, &change, plan, &mut hands);
+        }
+        Ok(())
+    }
+
     /// Plans a change of a log, if it is one, and makes sure of the chunk that it takes.
     /// What has expired goes at once where that sets chunks free.
     pub(super) fn room_in_log<'t>(

@@ -204,7 +204,7 @@ fn who_takes_over_a_bucket_of_rings_looks_at_no_chunk_twice() {
     std::mem::forget(seen.claim(dead).unwrap());
     table.wait_and_look(0);
     let totals = table.bucket(0).slots().map(|slot| {
-        let first = table.pool().chunk(slot.log().first()).unwrap();
+        let first = table.pool().chunk(slot.log().first).unwrap();
         first.total()
     });
     assert_eq!(totals.sum::<u64>(), table.log_capacity());

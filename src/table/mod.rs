@@ -27,6 +27,7 @@ mod models;
 mod open;
 mod peers;
 mod place;
+mod plan;
 #[cfg(not(loom))]
 mod process;
 mod recover;
@@ -59,14 +60,13 @@ pub(crate) use process::generation;
 pub(crate) use region::Layout;
 pub use region::Memory;
 use region::Region;
-use seat::{SEATS, SeatOf};
+use seat::SeatOf;
 pub(crate) use stats::Event;
-use stats::Stripes;
 pub(crate) use step::{Change, MAX_CHANGES};
 pub(crate) use wait::Backoff;
 pub(crate) use zone_name::{unlink_zone, valid_zone_name};
 
-use crate::algorithm::{Edit, State};
+use crate::algorithm::State;
 use crate::hash::Key;
 
 /// The counters of a service.
@@ -115,13 +115,6 @@ pub(crate) struct Full {
     pub wait_ns: u64,
     /// Which of several counters it is that has no room.
     pub index: usize,
-}
-
-/// What the table holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Census {
-    pub keys: u64,
-    pub log_entries: u64,
 }
 
 /// A bucket as it was seen, and its number.
@@ -218,42 +211,6 @@ impl Table {
         }
     }
 
-    /// Changes a counter that keeps no log, both words of it: one who is killed between
-    /// them has noted what they were.
-    #[inline(never)]
-    fn set_noted<'t>(&'t self, held: &mut Held<'t>, slot: Slot<'t>, change: &Change<'t>) {
-        let near = self.seat(self.stripe() % SEATS);
-        // Nearly always that one is free.
-        match near.and_then(|seat| seat.claim(self.peers.own_id())) {
-            Some(near) => change.set_noted(held, slot, near.seat()),
-            None => change.set_noted(held, slot, Hands::new(self).any()),
-        }
-    }
-
-    #[inline(never)]
-    fn store_log<'t>(
-        &'t self,
-        home: Home<'t>,
-        slot: Slot<'t>,
-        mut change: Change<'t>,
-        edit: Edit,
-        terms: Terms,
-    ) -> Result<(), NotStored> {
-        let mut held = self.claim(home).ok_or(NotStored::Changed)?;
-        let plan = self.pool().plan(slot.log(), edit, slot.is_live(terms.now));
-        if plan.is_in_place() && !plan.restarts() {
-            let log = self.pool().edit(edit, plan, held.number, None);
-            change.with_log(log).set(&mut held, slot);
-            return Ok(());
-        }
-        let mut hands = Hands::new(self);
-        let plan = self.room_in_log(&mut held, slot, &mut change, &mut hands, terms);
-        if let Some(plan) = plan.map_err(NotStored::Full)? {
-            self.edit_log(&mut held, slot, &change, plan, &mut hands);
-        }
-        Ok(())
-    }
-
     /// Forgets a counter.
     pub fn forget(&self, found: Found<'_>) -> Result<(), NotStored> {
         let Place::Here(home, slot) = found.place else {
@@ -274,47 +231,6 @@ impl Table {
         seat.note_chunks(held.number, held.index(slot), slot.state(), log);
         held.claimed.clear(slot);
         seat.settle_chunks();
-    }
-
-    /// Counts what the table holds at `now`: a walk over all of it, bucket by
-    /// bucket, that keeps nobody waiting.
-    pub fn census(&self, now: u64) -> Census {
-        let mut census = Census::default();
-        // All logs together have no more chunks than there are, whatever the links say.
-        // Twice as many, since chunks may get into other logs meanwhile.
-        let mut left = 2 * self.pool().len();
-        for bucket in self.region.buckets() {
-            // A log that is just being written cannot be counted.
-            let seen = bucket.try_look();
-            for slot in bucket.slots().filter(|slot| slot.is_live(now)) {
-                census.keys += 1;
-                if let Some(seen) = seen.filter(|_| slot.keeps_log()) {
-                    census.log_entries += self.log_of(slot.state(), seen).len(&mut left);
-                }
-            }
-        }
-        census
-    }
-
-    /// Counts events.
-    #[inline]
-    pub fn count(&self, event: Event, by: u64) {
-        self.stripes().add(self.stripe(), event, by);
-    }
-
-    /// How often an event was counted.
-    pub fn counted(&self, event: Event) -> u64 {
-        self.stripes().sum(event)
-    }
-
-    fn stripes(&self) -> &Stripes {
-        &self.region.header().stripes
-    }
-
-    /// The stripe of the statistics that is this thread's.
-    #[inline]
-    fn stripe(&self) -> usize {
-        stats::stripe(self.peers.own_id())
     }
 
     /// How many counters the table has room for.

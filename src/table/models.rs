@@ -21,7 +21,7 @@ use super::seat::{Seat, Seated, Seats};
 use super::trial::{Trial, counter};
 use super::wait::Vigil;
 use super::*;
-use crate::algorithm::{Algorithm, Run, Runs};
+use crate::algorithm::{Algorithm, Edit, Run, Runs};
 use crate::sync::{AtomicU64, Ordering};
 
 /// Keeps a model to some seconds.

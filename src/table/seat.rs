@@ -249,14 +249,14 @@ impl<'t> SeatOf<'t> {
     /// To do it again changes nothing.
     fn push(self, log: Handle) {
         let free = self.seat.free.load(Ordering::Relaxed);
-        let Some(last) = self.pool.chunk(log.last()) else {
+        let Some(last) = self.pool.chunk(log.last) else {
             return;
         };
-        if free as u32 != log.first() {
+        if free as u32 != log.first {
             last.set_next(free as u32);
             self.seat
                 .free
-                .store(u64::from(log.first()), Ordering::Release);
+                .store(u64::from(log.first), Ordering::Release);
         }
     }
 }

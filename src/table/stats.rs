@@ -1,5 +1,7 @@
-//! What the table counts about itself, in stripes so that threads do not meet.
+//! What the table counts about itself, in stripes so that threads do not meet; and a
+//! count of what it holds.
 
+use super::Table;
 use crate::sync::{AtomicU64, Ordering};
 
 const STRIPES: usize = if cfg!(loom) { 1 } else { 32 };
@@ -17,6 +19,13 @@ pub(crate) enum Event {
 }
 
 const EVENTS: usize = 8;
+
+/// What the table holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Census {
+    pub keys: u64,
+    pub log_entries: u64,
+}
 
 /// The counts of every event, each the sum over all stripes.
 #[repr(C)]
@@ -50,6 +59,49 @@ impl Stripes {
         Stripes(std::array::from_fn(|_| {
             std::array::from_fn(|_| AtomicU64::new(0))
         }))
+    }
+}
+
+impl Table {
+    /// Counts what the table holds at `now`: a walk over all of it, bucket by
+    /// bucket, that keeps nobody waiting.
+    pub fn census(&self, now: u64) -> Census {
+        let mut census = Census::default();
+        // All logs together have no more chunks than there are, whatever the links say.
+        // Twice as many, since chunks may get into other logs meanwhile.
+        let mut left = 2 * self.pool().len();
+        for bucket in self.region.buckets() {
+            // A log that is just being written cannot be counted.
+            let seen = bucket.try_look();
+            for slot in bucket.slots().filter(|slot| slot.is_live(now)) {
+                census.keys += 1;
+                if let Some(seen) = seen.filter(|_| slot.keeps_log()) {
+                    census.log_entries += self.log_of(slot.state(), seen).len(&mut left);
+                }
+            }
+        }
+        census
+    }
+
+    /// Counts events.
+    #[inline]
+    pub fn count(&self, event: Event, by: u64) {
+        self.stripes().add(self.stripe(), event, by);
+    }
+
+    /// How often an event was counted.
+    pub fn counted(&self, event: Event) -> u64 {
+        self.stripes().sum(event)
+    }
+
+    pub(super) fn stripes(&self) -> &Stripes {
+        &self.region.header().stripes
+    }
+
+    /// The stripe of the statistics that is this thread's.
+    #[inline]
+    pub(super) fn stripe(&self) -> usize {
+        stripe(self.peers.own_id())
     }
 }
 

@@ -8,7 +8,8 @@
 use arrayvec::ArrayVec;
 
 use super::bucket::{Slot, Weight};
-use super::log::{Handle, Plan};
+use super::log::Handle;
+use super::plan::Plan;
 use super::seat::SeatOf;
 use super::{Found, Full, Hands, Held, Home, NotStored, Place, Table, Terms};
 use crate::algorithm::{Edit, State};
