@@ -1,5 +1,6 @@
 //! Builds and runs the tests in C (`c_tests`), one test here for each program there,
-//! and then again, in short forms, under valgrind.
+//! and then again, in short forms, under valgrind. Those that keep all processors busy
+//! are in `c_crowds.rs`.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -12,7 +13,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use c_build::program;
+use c_build::{c_test, passes, program};
 use made::root;
 use running::run;
 
@@ -139,69 +140,16 @@ fn explain() {
 }
 
 #[test]
-fn processes() {
-    passes(&mut c_test("processes"));
-}
-
-#[test]
-fn sharing() {
-    passes(&mut c_test("sharing"));
-}
-
-#[test]
-fn forks() {
-    passes(&mut c_test("forks"));
-}
-
-/// Not under valgrind, where the time that a check takes says nothing.
-#[test]
-fn kills() {
-    passes(&mut c_test("kills"));
-}
-
-#[test]
-fn garbage() {
-    passes(&mut c_test("garbage"));
-}
-
-#[test]
 fn zones() {
     passes(&mut c_test("zones"));
 }
 
-#[test]
-fn full() {
-    passes(&mut c_test("full"));
-}
-
-/// The side of the program; what the library does outside of the memory that it was given
-/// meets pages that nobody may touch.
-mod sanitized {
-    use super::passes;
-    use crate::c_build::sanitized;
-    use std::process::Command;
-
-    #[test]
-    fn garbage() {
-        passes(&mut Command::new(sanitized("c_tests/garbage.c")));
-    }
-}
-
 mod valgrind {
-    use std::process::Command;
-
-    use super::{CASES, c_program, case_file, passes};
-    use crate::c_build::under_valgrind;
+    use super::{CASES, case_file};
+    use crate::c_build::{c_program, passes, under_valgrind};
 
     fn passes_with(name: &str, arguments: &[&str]) {
         passes(under_valgrind(&c_program(name)).args(arguments));
-    }
-
-    /// Without a look for leaks: a child ends with what it has from its parent.
-    fn passes_without_leaks(name: &str, argument: &str) {
-        let mut command = Command::new("valgrind");
-        command.args(["--quiet", "--error-exitcode=9", "--fair-sched=yes"]);
-        passes(command.arg(c_program(name)).arg(argument));
     }
 
     #[test]
@@ -280,42 +228,9 @@ mod valgrind {
     }
 
     #[test]
-    fn processes() {
-        passes_with("processes", &["10"]);
-    }
-
-    #[test]
-    fn sharing() {
-        passes_without_leaks("sharing", "5");
-    }
-
-    #[test]
-    fn forks() {
-        passes_without_leaks("forks", "7");
-    }
-
-    #[test]
-    fn garbage() {
-        passes_with("garbage", &["50", "0", "5000"]);
-    }
-
-    #[test]
     fn zones() {
         passes_with("zones", &[]);
     }
-
-    #[test]
-    fn full() {
-        passes_with("full", &["60000"]);
-    }
-}
-
-fn c_test(name: &str) -> Command {
-    Command::new(c_program(name))
-}
-
-fn c_program(name: &str) -> PathBuf {
-    program(&format!("c_tests/{name}.c"))
 }
 
 fn case_file(name: &str) -> PathBuf {
@@ -328,15 +243,4 @@ fn case_file(name: &str) -> PathBuf {
 fn files(directory: &str) -> BTreeSet<PathBuf> {
     let entries = fs::read_dir(root().join(directory)).unwrap();
     entries.map(|entry| entry.unwrap().path()).collect()
-}
-
-/// Runs a test program, which must end well and say how many checks it has made.
-fn passes(command: &mut Command) {
-    let output = run(command, b"").succeeded();
-    let passed = output
-        .lines()
-        .last()
-        .and_then(|line| line.strip_suffix(" passed, 0 failed"));
-    let passed = passed.and_then(|number| number.parse().ok()).unwrap_or(0);
-    assert!(passed > 0, "no check was made: {output}");
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use crate::made::{build, output, root};
-use crate::running::directory;
+use crate::running::{directory, run};
 
 /// The program made of a C file, such as `c_tests/threads.c`. It is compiled once. Every
 /// warning is an error, and asserts are off: no test may lean on one.
@@ -18,7 +18,30 @@ pub fn program(source: &str) -> PathBuf {
     made.entry(source.to_owned()).or_insert_with(make).clone()
 }
 
-/// The same, where what it does out of bounds or against the language makes it fail.
+/// One of the programs in `c_tests`.
+#[allow(dead_code, reason = "not in all tests")]
+pub fn c_program(name: &str) -> PathBuf {
+    program(&format!("c_tests/{name}.c"))
+}
+
+#[allow(dead_code, reason = "not in all tests")]
+pub fn c_test(name: &str) -> Command {
+    Command::new(c_program(name))
+}
+
+/// Runs a test program, which must end well and say how many checks it has made.
+#[allow(dead_code, reason = "not in all tests")]
+pub fn passes(command: &mut Command) {
+    let output = run(command, b"").succeeded();
+    let passed = output
+        .lines()
+        .last()
+        .and_then(|line| line.strip_suffix(" passed, 0 failed"));
+    let passed = passed.and_then(|number| number.parse().ok()).unwrap_or(0);
+    assert!(passed > 0, "no check was made: {output}");
+}
+
+/// A program, where what it does out of bounds or against the language makes it fail.
 #[allow(dead_code, reason = "not in all tests")]
 pub fn sanitized(source: &str) -> PathBuf {
     let checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
