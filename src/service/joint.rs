@@ -227,7 +227,7 @@ impl<'a> Joint<'a> {
                 indices.try_push(index).unwrap_or(());
             }
         }
-        let stored = self.table.store_all(&changes, self.terms(now));
+        let stored = self.table.store_all(&mut changes, self.terms(now));
         stored.map_err(|error| match error {
             NotStored::Full(full) => NotStored::Full(Full {
                 index: indices.get(full.index).copied().unwrap_or(full.index),
@@ -260,7 +260,7 @@ impl<'a> Joint<'a> {
                 part.verdict.remaining = left;
                 changes.try_push(part.change(next)).unwrap_or(());
             }
-            match self.table.store_all(&changes, self.terms(now)) {
+            match self.table.store_all(&mut changes, self.terms(now)) {
                 // What exists always has room.
                 Ok(()) | Err(NotStored::Full(_)) => return,
                 Err(NotStored::Changed) => backoff.pause(),

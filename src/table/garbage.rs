@@ -144,7 +144,7 @@ proptest! {
                 }
             }
             // Nobody else is here.
-            prop_assert_ne!(table.store_all(&changes, terms), Err(NotStored::Changed));
+            prop_assert_ne!(table.store_all(&mut changes, terms), Err(NotStored::Changed));
             for change in &changes {
                 prop_assert_eq!(table.forget(table.find(change.key)), Ok(()));
             }

@@ -207,7 +207,7 @@ impl Table {
             (Place::Here(home, slot), Some(edit)) => {
                 self.store_log(home, slot, change, edit, terms)
             }
-            (Place::Nowhere(_), _) => self.store_all(&[change], terms),
+            (Place::Nowhere(_), _) => self.store_all(&mut [change], terms),
         }
     }
 

@@ -193,7 +193,7 @@ fn check_both(table: &Table, keys: [Key; 2]) -> bool {
                 Err(_) => continue,
             }
         }
-        match table.store_all(&charged.map(|(change, _)| change), terms) {
+        match table.store_all(&mut charged.map(|(change, _)| change), terms) {
             Ok(()) => return true,
             Err(NotStored::Changed) => loom::thread::yield_now(),
             Err(NotStored::Full(full)) => panic!("{full:?}"),

@@ -62,91 +62,120 @@ impl<'t> Change<'t> {
 /// The buckets that a step holds, by their numbers.
 pub(super) type HeldBuckets<'t> = ArrayVec<Held<'t>, { 2 * MAX_CHANGES }>;
 
-/// Where a change will be written, and what is left of it to be done.
+/// Where a change will be written. Small, since it is moved.
 #[derive(Clone, Copy)]
 struct Room<'t> {
     bucket: u32,
     slot: Slot<'t>,
     is_new: bool,
-    change: Change<'t>,
-    plan: Option<Plan>,
 }
+
+/// What will become of the logs of a step, in the order of its changes.
+type Plans = ArrayVec<Plan, MAX_CHANGES>;
 
 impl Table {
     /// Makes up to [`MAX_CHANGES`] counters, each of another key, what was decided
     /// at `now`. Where there is no room for one of them none of them changes, and it
     /// is said for which.
     #[inline(never)]
-    pub fn store_all<'t>(&'t self, changes: &[Change<'t>], terms: Terms) -> Result<(), NotStored> {
+    pub fn store_all<'t>(
+        &'t self,
+        changes: &mut [Change<'t>],
+        terms: Terms,
+    ) -> Result<(), NotStored> {
         // Filled where they stand: these are large, and a move would copy all of them.
         // The buckets are let go last, after whatever is noted about them.
         let mut held = HeldBuckets::new();
         self.hold(changes, &mut held).ok_or(NotStored::Changed)?;
         let mut hands = Hands::new(self);
         let mut rooms: ArrayVec<Room<'_>, MAX_CHANGES> = ArrayVec::new();
+        let mut plans = Plans::new();
+        let mut made = self.make_rooms(&mut held, changes, terms, &mut hands, &mut rooms);
+        if made.is_ok() {
+            made = self.plan_logs(&mut held, changes, terms, &mut hands, &rooms, &mut plans);
+        }
+        if let Err(full) = made {
+            rooms.iter().for_each(|room| give_up(&mut held, room));
+            return Err(NotStored::Full(full));
+        }
+        self.fill(&mut held, changes, &rooms, &plans, &mut hands);
+        Ok(())
+    }
+
+    /// Finds a slot for each change.
+    fn make_rooms<'t>(
+        &'t self,
+        held: &mut HeldBuckets<'t>,
+        changes: &[Change<'t>],
+        terms: Terms,
+        hands: &mut Hands<'t>,
+        rooms: &mut ArrayVec<Room<'t>, MAX_CHANGES>,
+    ) -> Result<(), Full> {
         let own = |fingerprint| {
             let mut keys = changes.iter().map(|change| change.key.fingerprint);
             keys.any(|key| key == fingerprint)
         };
         for (index, change) in changes.iter().enumerate() {
-            match self.room_for(&mut held, change, terms, &own, &mut hands) {
-                Ok(room) => rooms.try_push(room).unwrap_or(()),
-                Err(full) => {
-                    rooms.iter().for_each(|room| give_up(&mut held, room));
-                    return Err(NotStored::Full(Full { index, ..full }));
+            let (bucket, slot, is_new) = match change.found.place {
+                Place::Here(home, slot) => (home.number, slot, false),
+                Place::Nowhere(homes) => {
+                    let homes = homes.map(|home| home.number);
+                    let reserved = self.reserve(held, homes, change.key, terms, &own, hands);
+                    let (bucket, slot) = reserved.map_err(|full| Full { index, ..full })?;
+                    (bucket, slot, true)
                 }
-            }
-        }
-        for room in &rooms {
-            self.fill(&mut held, room, &mut hands);
+            };
+            let room = Room {
+                bucket,
+                slot,
+                is_new,
+            };
+            rooms.try_push(room).unwrap_or(());
         }
         Ok(())
     }
 
-    fn room_for<'t>(
+    /// Plans the changes of logs, and makes sure of the chunks that they take.
+    fn plan_logs<'t>(
         &'t self,
         held: &mut HeldBuckets<'t>,
-        change: &Change<'t>,
+        changes: &mut [Change<'t>],
         terms: Terms,
-        own: &impl Fn(u64) -> bool,
         hands: &mut Hands<'t>,
-    ) -> Result<Room<'t>, Full> {
-        let (bucket, slot, is_new) = match change.found.place {
-            Place::Here(home, slot) => (home.number, slot, false),
-            Place::Nowhere(homes) => {
-                let homes = homes.map(|home| home.number);
-                let (bucket, slot) = self.reserve(held, homes, change.key, terms, own, hands)?;
-                (bucket, slot, true)
+        rooms: &[Room<'t>],
+        plans: &mut Plans,
+    ) -> Result<(), Full> {
+        for (index, (change, room)) in changes.iter_mut().zip(rooms).enumerate() {
+            if change.edit.is_none() {
+                continue;
             }
-        };
-        let mut room = Room {
-            bucket,
-            slot,
-            is_new,
-            change: *change,
-            plan: None,
-        };
-        for held in claimed(held, bucket) {
-            match self.room_in_log(held, slot, &mut room.change, hands, terms) {
-                Ok(plan) => room.plan = plan,
-                Err(full) => {
-                    if is_new {
-                        held.claimed.clear(slot);
-                    }
-                    return Err(full);
-                }
+            for held in claimed(held, room.bucket) {
+                let plan = self.room_in_log(held, room.slot, change, hands, terms);
+                let plan = plan.map_err(|full| Full { index, ..full })?;
+                plan.map_or(Ok(()), |plan| plans.try_push(plan))
+                    .unwrap_or(());
             }
         }
-        Ok(room)
+        Ok(())
     }
 
-    fn fill<'t>(&'t self, held: &mut HeldBuckets<'t>, room: &Room<'t>, hands: &mut Hands<'t>) {
-        let (slot, change) = (room.slot, &room.change);
-        claimed(held, room.bucket).for_each(|held| match room.plan {
-            Some(plan) => self.edit_log(held, slot, change, plan, hands),
-            None if change.is_one_word() => change.set(held, slot),
-            None => self.set_noted(held, slot, change),
-        });
+    fn fill<'t>(
+        &'t self,
+        held: &mut HeldBuckets<'t>,
+        changes: &[Change<'t>],
+        rooms: &[Room<'t>],
+        plans: &[Plan],
+        hands: &mut Hands<'t>,
+    ) {
+        let mut plans = plans.iter();
+        for (change, &Room { bucket, slot, .. }) in changes.iter().zip(rooms) {
+            let plan = change.edit.and_then(|_| plans.next());
+            claimed(held, bucket).for_each(|held| match plan {
+                Some(&plan) => self.edit_log(held, slot, change, plan, hands),
+                None if change.is_one_word() => change.set(held, slot),
+                None => self.set_noted(held, slot, change),
+            });
+        }
     }
 
     /// Claims all the buckets concerned, unless one has changed since it was seen.
