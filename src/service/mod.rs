@@ -30,10 +30,14 @@ use crate::algorithm::Clocks;
 use crate::clock::Clock;
 use crate::config::{Config, OnFull, line};
 use crate::error::{Error, ErrorKind};
-use crate::hash::Hasher;
+use crate::hash::{Hasher, Names};
 use crate::rule::MAX_NAME;
 use crate::rule::book::Plan;
 use crate::table::{Event, Table};
+
+/// How many requests of a batch have their counters brought near before the first of them
+/// is decided.
+const GROUP: usize = 16;
 
 /// One request: who asks for what, and how much it takes.
 #[derive(Clone, Copy, Debug)]
@@ -128,9 +132,37 @@ impl Service {
     ) -> Result<(), Error> {
         self.counted(requests.clone().try_for_each(Request::valid))?;
         let time = Time::At(self.clock.now_ns());
-        let places = requests.zip(out);
-        places.for_each(|(request, out)| self.take(request, time, out));
-        Ok(())
+        let rules = self.rules.load();
+        let mut places = requests.zip(out);
+        loop {
+            let group = places.by_ref().take(GROUP);
+            let mut homes: ArrayVec<[u32; 2], GROUP> = ArrayVec::new();
+            let group = group.map(|(request, out)| {
+                let (names, home) = self.locate(&rules, request);
+                homes.try_push(home).unwrap_or(());
+                (names, request, out)
+            });
+            let group: ArrayVec<_, GROUP> = group.collect();
+            if group.is_empty() {
+                return Ok(());
+            }
+            self.table.fetch(&homes);
+            for (names, request, out) in group {
+                self.decide_named(&rules, names, request, time, Mode::Take, out);
+                self.count(out.allowed, 1);
+            }
+        }
+    }
+
+    /// The hashes of a request's names, and the buckets of its counter, if it has one.
+    #[inline(always)]
+    fn locate(&self, rules: &Rules, request: Request<'_>) -> (Names, [u32; 2]) {
+        let Request { user, api, .. } = request;
+        let names = self.hasher.names(user, api);
+        let first = rules.book.first(names, user, api).map(|entry| &entry.plan);
+        let limit = first.and_then(Plan::only_limit);
+        let homes = limit.map_or([0; 2], |limit| self.table.homes(names.key(limit.tag)));
+        (names, homes)
     }
 
     /// Answers up to 8 requests as one decision: all their costs are taken, or none.
@@ -257,9 +289,21 @@ impl Service {
 
     #[inline(always)]
     fn decide(&self, request: Request<'_>, time: Time, mode: Mode, out: &mut Decision) {
+        let names = self.hasher.names(request.user, request.api);
+        self.decide_named(&self.rules.load(), names, request, time, mode, out);
+    }
+
+    #[inline(always)]
+    fn decide_named(
+        &self,
+        rules: &Rules,
+        names: Names,
+        request: Request<'_>,
+        time: Time,
+        mode: Mode,
+        out: &mut Decision,
+    ) {
         let Request { user, api, cost } = request;
-        let names = self.hasher.names(user, api);
-        let rules = self.rules.load();
         let first = rules.book.first(names, user, api).map(|entry| &entry.plan);
         match first.and_then(Plan::only_limit) {
             Some(limit) => {
@@ -280,9 +324,9 @@ impl Service {
                 }
             }
             None => {
-                let met = [Met::new(&rules, names, request)];
+                let met = [Met::new(rules, names, request)];
                 let out = std::slice::from_mut(out);
-                self.decide_jointly(&rules, &met, time, mode, out);
+                self.decide_jointly(rules, &met, time, mode, out);
             }
         }
     }

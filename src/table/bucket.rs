@@ -90,6 +90,13 @@ impl Bucket {
         })
     }
 
+    /// A word of each of its two lines.
+    #[inline]
+    pub fn touch(&self) -> u64 {
+        let [.., [_, last]] = &self.counters;
+        self.version.load(Ordering::Relaxed) ^ last.load(Ordering::Relaxed)
+    }
+
     /// The version of a bucket that is held, and who holds it.
     pub fn held(&self) -> Option<(u64, u32)> {
         let version = self.version.load(Ordering::Acquire);

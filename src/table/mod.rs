@@ -172,6 +172,25 @@ impl Table {
         }
     }
 
+    /// Has the memory brought near where a counter may stand. Of several counters it is
+    /// then on its way at the same time; looking at them would wait for one after the other.
+    #[inline]
+    #[inline(never)]
+    pub fn fetch(&self, homes: &[[u32; 2]]) {
+        let words = homes
+            .iter()
+            .flatten()
+            .map(|&home| self.bucket(home).touch());
+        std::hint::black_box(words.fold(0, |all, word| all ^ word));
+    }
+
+    /// The buckets where a counter may stand.
+    #[inline]
+    pub fn homes(&self, key: Key) -> [u32; 2] {
+        let first = self.first_home(key);
+        [first, self.other_home(first, key.fingerprint)]
+    }
+
     /// The log of a counter that was found.
     #[inline]
     pub fn log<'t>(&'t self, found: &Found<'t>) -> Log<'t> {
