@@ -174,7 +174,6 @@ impl Table {
 
     /// Has the memory brought near where a counter may stand. Of several counters it is
     /// then on its way at the same time; looking at them would wait for one after the other.
-    #[inline]
     #[inline(never)]
     pub fn fetch(&self, homes: &[[u32; 2]]) {
         let words = homes
@@ -303,6 +302,11 @@ impl Table {
     #[inline]
     fn bucket(&self, number: u32) -> &Bucket {
         self.region.bucket(number)
+    }
+
+    /// A bucket's number that was read from the region, where it may be any bits.
+    fn checked(&self, number: u32) -> Option<u32> {
+        ((number as usize) < self.region.layout().buckets).then_some(number)
     }
 
     #[inline]

@@ -173,7 +173,7 @@ impl Table {
     /// The log worth least in the bucket that the next chunk in turn belongs to.
     fn probe_log(&self, terms: Terms) -> Option<(Home<'_>, Slot<'_>)> {
         let turn = self.region.header().hand.fetch_add(1, Ordering::Relaxed);
-        let number = self.pool().owner_in_turn(turn)?;
+        let number = self.checked(self.pool().owner_in_turn(turn)?)?;
         let seen = self.try_look(number)?;
         let logs = seen.slots().filter(|slot| slot.keeps_log());
         let slot = logs.min_by_key(|slot| slot.worth(terms.now))?;

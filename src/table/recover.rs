@@ -74,9 +74,7 @@ impl Table {
     }
 
     fn recover_seat(&self, seat: SeatOf<'_>, holder: u64, stuck: bool) {
-        // What is noted there may be any bits.
-        let there = |&number: &u32| (number as usize) < self.region.layout().buckets;
-        let noted = seat.noted().map(|(number, _)| number).filter(there);
+        let noted = seat.noted().and_then(|(number, _)| self.checked(number));
         let bucket = noted.and_then(|number| Some((number, self.bucket(number).held()?)));
         if let Some((number, (held, by))) = bucket {
             if self.is_lost(by, || stuck) {
