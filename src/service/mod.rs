@@ -30,9 +30,9 @@ use crate::algorithm::Clocks;
 use crate::clock::Clock;
 use crate::config::{Config, OnFull, line};
 use crate::error::{Error, ErrorKind};
-use crate::hash::{Hasher, Names};
+use crate::hash::{Hasher, Key, Names};
 use crate::rule::MAX_NAME;
-use crate::rule::book::Plan;
+use crate::rule::book::{Limited, Plan};
 use crate::table::{Event, Table};
 
 /// How many requests of a batch have their counters brought near before the first of them
@@ -48,6 +48,14 @@ pub struct Request<'a> {
     pub api: &'a [u8],
     /// Units of the quota, at least 1.
     pub cost: u64,
+}
+
+/// What is known of a request before its counters are looked at: the hashes of its names,
+/// and its counter if it meets a single limit.
+#[derive(Clone, Copy)]
+struct Located<'r> {
+    names: Names,
+    counter: Option<(&'r Limited, Key)>,
 }
 
 /// A rate limiter. Every method may run on any number of threads at a time.
@@ -136,33 +144,18 @@ impl Service {
         let mut places = requests.zip(out);
         loop {
             let group = places.by_ref().take(GROUP);
-            let mut homes: ArrayVec<[u32; 2], GROUP> = ArrayVec::new();
-            let group = group.map(|(request, out)| {
-                let (names, home) = self.locate(&rules, request);
-                homes.try_push(home).unwrap_or(());
-                (names, request, out)
-            });
+            let group = group.map(|(request, out)| (self.locate(&rules, request), request, out));
             let group: ArrayVec<_, GROUP> = group.collect();
             if group.is_empty() {
                 return Ok(());
             }
-            self.table.fetch(&homes);
-            for (names, request, out) in group {
-                self.decide_named(&rules, names, request, time, Mode::Take, out);
+            let keys = group.iter().filter_map(|(located, ..)| located.counter);
+            self.table.fetch(keys.map(|(_, key)| key));
+            for (located, request, out) in group {
+                self.decide_at(&rules, located, request, time, Mode::Take, out);
                 self.count(out.allowed, 1);
             }
         }
-    }
-
-    /// The hashes of a request's names, and the buckets of its counter, if it has one.
-    #[inline(always)]
-    fn locate(&self, rules: &Rules, request: Request<'_>) -> (Names, [u32; 2]) {
-        let Request { user, api, .. } = request;
-        let names = self.hasher.names(user, api);
-        let first = rules.book.first(names, user, api).map(|entry| &entry.plan);
-        let limit = first.and_then(Plan::only_limit);
-        let homes = limit.map_or([0; 2], |limit| self.table.homes(names.key(limit.tag)));
-        (names, homes)
     }
 
     /// Answers up to 8 requests as one decision: all their costs are taken, or none.
@@ -289,30 +282,39 @@ impl Service {
 
     #[inline(always)]
     fn decide(&self, request: Request<'_>, time: Time, mode: Mode, out: &mut Decision) {
-        let names = self.hasher.names(request.user, request.api);
-        self.decide_named(&self.rules.load(), names, request, time, mode, out);
+        let rules = self.rules.load();
+        let located = self.locate(&rules, request);
+        self.decide_at(&rules, located, request, time, mode, out);
     }
 
     #[inline(always)]
-    fn decide_named(
+    fn locate<'r>(&self, rules: &'r Rules, request: Request<'_>) -> Located<'r> {
+        let Request { user, api, .. } = request;
+        let names = self.hasher.names(user, api);
+        let first = rules.book.first(names, user, api).map(|entry| &entry.plan);
+        let limit = first.and_then(Plan::only_limit);
+        let counter = limit.map(|limit| (limit, names.key(limit.tag)));
+        Located { names, counter }
+    }
+
+    #[inline(always)]
+    fn decide_at(
         &self,
         rules: &Rules,
-        names: Names,
+        Located { names, counter }: Located<'_>,
         request: Request<'_>,
         time: Time,
         mode: Mode,
         out: &mut Decision,
     ) {
-        let Request { user, api, cost } = request;
-        let first = rules.book.first(names, user, api).map(|entry| &entry.plan);
-        match first.and_then(Plan::only_limit) {
-            Some(limit) => {
+        match counter {
+            Some((limit, key)) => {
                 let attempt = Attempt {
                     table: &self.table,
                     clock: &self.clock,
                     limit,
-                    key: names.key(limit.tag),
-                    cost,
+                    key,
+                    cost: request.cost,
                     time,
                     takes: mode == Mode::Take,
                     evict: rules.on_full == OnFull::Evict,

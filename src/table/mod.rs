@@ -174,20 +174,14 @@ impl Table {
 
     /// Has the memory brought near where a counter may stand. Of several counters it is
     /// then on its way at the same time; looking at them would wait for one after the other.
-    #[inline(never)]
-    pub fn fetch(&self, homes: &[[u32; 2]]) {
-        let words = homes
-            .iter()
-            .flatten()
-            .map(|&home| self.bucket(home).touch());
+    #[inline(always)]
+    pub fn fetch(&self, keys: impl Iterator<Item = Key>) {
+        let words = keys.map(|key| {
+            let first = self.first_home(key);
+            let second = self.other_home(first, key.fingerprint);
+            self.bucket(first).touch() ^ self.bucket(second).touch()
+        });
         std::hint::black_box(words.fold(0, |all, word| all ^ word));
-    }
-
-    /// The buckets where a counter may stand.
-    #[inline]
-    pub fn homes(&self, key: Key) -> [u32; 2] {
-        let first = self.first_home(key);
-        [first, self.other_home(first, key.fingerprint)]
     }
 
     /// The log of a counter that was found.
