@@ -4,7 +4,8 @@
 //! A victim, in C, makes one call through the library that `make` builds; this program
 //! steps it there, kills it, and then is the one who goes on (`kill`). Killed at each
 //! instruction that changes the zone, and one before and one after, and at a sample of
-//! the others; with `--all` at every one. Between two changes nobody can tell from
+//! the others; with `--all` at every one. With `--recoverers` those who take over are
+//! killed at every one too, of some deaths; that takes hours. Between two changes nobody can tell from
 //! outside where the victim was, but that is taken on trust only in the short form.
 
 #![allow(
@@ -46,16 +47,27 @@ use kinds::{KINDS, Kind};
 const SAMPLE: usize = 10;
 
 /// In the short form one who recovers is killed too, after so many of the instructions
-/// at which the one before can be killed with a bucket in its hands. In the long form after
-/// all, and after so many of them at every instruction.
+/// at which the one before can be killed with a bucket in its hands; with `--all` after all
+/// of them.
 const RECOVERERS: usize = 3;
+
+/// How much is asked for: victims at every instruction, and who takes over too.
+#[derive(Clone, Copy)]
+struct Extent {
+    all: bool,
+    recoverers: bool,
+}
 
 /// Threads that have victims.
 const TRACERS: usize = 2;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let all = arguments.iter().any(|argument| argument == "--all");
+    let asked = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let extent = Extent {
+        all: asked("--all"),
+        recoverers: asked("--recoverers"),
+    };
     let parts: Vec<&String> = arguments
         .iter()
         .filter(|part| !part.starts_with('-'))
@@ -68,7 +80,7 @@ fn main() -> ExitCode {
     let next = Mutex::new(names.filter(|name| wanted(name)));
     let counts = Mutex::new((0, 0));
     let run = |name: &str| {
-        let faults = play(name, &program, all).unwrap_or_else(|fault| vec![fault]);
+        let faults = play(name, &program, extent).unwrap_or_else(|fault| vec![fault]);
         faults.iter().for_each(|fault| println!("{name}: {fault}"));
         let (passed, failed) = &mut *counts.lock().unwrap();
         *passed += usize::from(faults.is_empty());
@@ -96,13 +108,13 @@ fn main() -> ExitCode {
 }
 
 /// Says what was wrong.
-fn play(name: &str, program: &Path, all: bool) -> Result<Vec<String>, String> {
+fn play(name: &str, program: &Path, extent: Extent) -> Result<Vec<String>, String> {
     let begun = Instant::now();
     let mut faults = Vec::new();
     let did = match KINDS.iter().find(|kind| kind.name == name) {
-        Some(kind) => kill_all(kind, program, all, &mut faults)?,
+        Some(kind) => kill_all(kind, program, extent, &mut faults)?,
         None if name == "creating" => {
-            creating::makers_are_killed(program, if all { 1000 } else { 50 })?
+            creating::makers_are_killed(program, if extent.all { 1000 } else { 50 })?
         }
         None => stopped::one_is_stopped(program).map(|()| "for 2 s".to_owned())?,
     };
@@ -113,12 +125,12 @@ fn play(name: &str, program: &Path, all: bool) -> Result<Vec<String>, String> {
 fn kill_all(
     kind: &Kind,
     program: &Path,
-    all: bool,
+    extent: Extent,
     faults: &mut Vec<String>,
 ) -> Result<String, String> {
     let scene = Scene::new(kind, program)?;
     let course = scene.course()?;
-    let indices = indices(&course, all);
+    let indices = indices(&course, extent.all);
     faults.extend(scene.kill_after(&course, &indices));
     let few = RECOVERERS.min(course.held.len());
     let often: BTreeSet<usize> = (0..few)
@@ -127,12 +139,13 @@ fn kill_all(
     let deaths = course
         .held
         .iter()
-        .filter(|at| all || (kind.is_recovered && often.contains(at)));
+        .filter(|at| extent.all || (kind.is_recovered && often.contains(at)));
     let mut second = 0;
     for &death in deaths {
         let scene = scene.after_death(&course, death)?;
         let course = scene.course()?;
-        let indices = self::indices(&course, all && kind.is_recovered && often.contains(&death));
+        let deep = extent.recoverers && kind.is_recovered && often.contains(&death);
+        let indices = self::indices(&course, deep);
         second += indices.len();
         faults.extend(scene.kill_after(&course, &indices));
     }
