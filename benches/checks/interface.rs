@@ -4,12 +4,30 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::hint::black_box;
 use std::ptr::null_mut;
 
+use super::names::Name;
+
 /// `struct rl_decision`, of which only `allowed` is read.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct RlDecision {
     allowed: bool,
     rest: [u64; 7],
+}
+
+const NO_DECISION: RlDecision = RlDecision {
+    allowed: false,
+    rest: [0; 7],
+};
+
+/// `struct rl_request`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RlRequest {
+    user: *const u8,
+    user_len: usize,
+    api: *const u8,
+    api_len: usize,
+    cost: u64,
 }
 
 #[repr(C)]
@@ -38,6 +56,12 @@ unsafe extern "C" {
         api: *const u8,
         api_len: usize,
         cost: u64,
+        out: *mut RlDecision,
+    ) -> i32;
+    fn rl_check_batch(
+        service: *mut c_void,
+        requests: *const RlRequest,
+        count: usize,
         out: *mut RlDecision,
     ) -> i32;
     fn rl_service_stats(service: *mut c_void, out: *mut RlStats) -> i32;
@@ -94,15 +118,29 @@ impl Service {
 
     #[inline]
     pub fn check(&self, user: &[u8], api: &[u8]) -> bool {
-        let mut decision = RlDecision {
-            allowed: false,
-            rest: [0; 7],
-        };
+        let mut decision = NO_DECISION;
         let (user_len, api_len) = (user.len(), api.len());
         let (user, api) = (user.as_ptr(), api.as_ptr());
         let status =
             unsafe { rl_check_bytes(self.0, user, user_len, api, api_len, 1, &mut decision) };
         black_box(status == 0 && decision.allowed)
+    }
+
+    /// How many of `N` are allowed.
+    #[inline]
+    pub fn check_batch<const N: usize>(&self, users: &[Name; N], api: &[u8]) -> usize {
+        let requests = users.each_ref().map(|user| RlRequest {
+            user: user.as_ptr(),
+            user_len: user.len(),
+            api: api.as_ptr(),
+            api_len: api.len(),
+            cost: 1,
+        });
+        let mut decisions = [NO_DECISION; N];
+        let (requests, out) = (requests.as_ptr(), decisions.as_mut_ptr());
+        let status = unsafe { rl_check_batch(self.0, requests, N, out) };
+        assert_eq!(status, 0);
+        decisions.iter().filter(|one| one.allowed).count()
     }
 
     /// How many counters were forgotten live, and the bytes of memory.
