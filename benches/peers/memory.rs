@@ -8,9 +8,10 @@ use std::fs;
 use std::process::Command;
 
 use super::interface::Service;
-use super::limiters::{Governor, Limiter};
+use super::limiters::Governor;
 use super::names;
 use super::programs::Program;
+use super::work;
 
 /// How the process is told apart that fills one limiter.
 pub const ARGUMENT: &str = "memory-of";
@@ -65,9 +66,7 @@ fn librl(keys: usize) -> f64 {
 
 fn governor(keys: usize) -> f64 {
     let limiter = Governor::new();
-    for n in 0..keys {
-        assert!(limiter.open(&names::name(n)));
-    }
+    work::fill(&limiter, keys);
     resident()
 }
 
