@@ -22,7 +22,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all demo demo-prefork test test-kill bench header install uninstall clean help tools check-demo
+.PHONY: all demo demo-prefork test test-kill bench bench-peers bench-tools header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -81,6 +81,19 @@ check-demo: $(BUILD)/walkthrough $(BUILD)/weblog # both print exactly what they 
 
 bench: ## Measure: the cost of a check beside the clock and the hash, memory per key
 	@$(CARGO) bench --locked --bench checks
+
+bench-peers: bench-tools $(BUILD)/peers/Buckets.class $(BUILD)/peers/buckets ## Measure librl beside governor, Java and Go
+	@$(CARGO) bench --locked --bench peers
+
+bench-tools: # what that needs beside Rust
+	@.ci/tools bench
+
+$(BUILD)/peers/Buckets.class: benches/peers/Buckets.java | bench-tools
+	@javac -Xlint:all -Werror -d $(@D) $<
+
+# With the libraries that Debian has packed, and nothing from the network.
+$(BUILD)/peers/buckets: benches/peers/buckets/main.go | bench-tools
+	@GO111MODULE=off GOPATH=/usr/share/gocode go build -o $@ $<
 
 header: ## Make include/rl.h from the source
 	@LIBRL_UPDATE=1 $(CARGO) test --quiet --locked --test header it_is_what_the_source_says

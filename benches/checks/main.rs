@@ -14,7 +14,11 @@
     clippy::undocumented_unsafe_blocks
 )]
 
+// The other benchmark calls more of it.
+#[allow(dead_code)]
 mod interface;
+mod names;
+#[allow(dead_code)]
 mod table;
 mod team;
 mod work;

@@ -30,9 +30,18 @@ impl Series {
         times
     }
 
-    fn shown(&self) -> String {
+    /// The least and the most.
+    pub fn spread(&self) -> (f64, f64) {
         let sorted = self.sorted();
-        let (least, most) = (sorted[0], sorted[sorted.len() - 1]);
+        (sorted[0], sorted[sorted.len() - 1])
+    }
+
+    pub fn times(&self) -> &[f64] {
+        &self.0
+    }
+
+    fn shown(&self) -> String {
+        let (least, most) = self.spread();
         let spread = format!("({least:.1} to {most:.1})");
         format!("{:7.1} {spread:18}", self.median())
     }

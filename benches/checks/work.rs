@@ -7,11 +7,11 @@ use rl::clock::{Clock, SystemClock};
 use siphasher::sip::SipHasher13;
 
 use super::interface::{Service, Zone};
+use super::names::{self, KEYS, Name};
 
 /// Calls of each worker in a round.
 pub const CALLS: usize = 1_000_000;
 
-const KEYS: usize = 1_000_000;
 const ORDERS: &[u8] = b"/v1/orders";
 
 /// Rules of which the benchmark never comes to the end of one, and one it does. The
@@ -83,7 +83,7 @@ impl Services {
 
 /// What the work is done with.
 pub struct Tools {
-    users: Vec<[u8; 12]>,
+    users: Vec<Name>,
     clock: Clock,
     hasher: SipHasher13,
 }
@@ -91,7 +91,7 @@ pub struct Tools {
 impl Tools {
     pub fn new() -> Tools {
         Tools {
-            users: users(),
+            users: names::in_random_order(),
             clock: Clock::system(SystemClock::Monotonic),
             hasher: SipHasher13::new_with_keys(1, 2),
         }
@@ -128,22 +128,6 @@ fn hot(service: &Service, api: &[u8], allowed: bool, calls: Range<usize>) {
     for _ in calls {
         assert_eq!(service.check(black_box(b"user-1234567"), api), allowed);
     }
-}
-
-/// 1,000,000 user names of 12 bytes, laid out in the order of their use, which is
-/// random in the order of their making.
-fn users() -> Vec<[u8; 12]> {
-    let mut users: Vec<[u8; 12]> = (0..KEYS)
-        .map(|n| format!("user-{n:07}").into_bytes().try_into().unwrap())
-        .collect();
-    let mut random = 1u64;
-    for i in (1..users.len()).rev() {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        users.swap(i, (random >> 33) as usize % (i + 1));
-    }
-    users
 }
 
 /// Bytes of memory for each key when the first live counter has to go.
