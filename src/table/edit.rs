@@ -44,37 +44,33 @@ impl Table {
             return Ok(());
         }
         let mut hands = Hands::new(self);
-        let plan = self.room_in_log(&mut held, slot, &mut change, &mut hands, terms);
-        if let Some(plan) = plan.map_err(NotStored::Full)? {
-            self.edit_log(&mut held, slot, &change, plan, &mut hands);
-        }
+        let plan = self.room_in_log(&mut held, slot, &mut change, edit, &mut hands, terms);
+        let plan = plan.map_err(NotStored::Full)?;
+        self.edit_log(&mut held, slot, &change, plan, &mut hands);
         Ok(())
     }
 
-    /// Plans a change of a log, if it is one, and makes sure of the chunk that it takes.
-    /// What has expired goes at once where that sets chunks free.
+    /// Plans the edit of a change, and makes sure of the chunk that it takes. What has
+    /// expired goes at once where that sets chunks free: then less is left of the edit.
     pub(super) fn room_in_log<'t>(
         &'t self,
         held: &mut Held<'t>,
         slot: Slot<'t>,
         change: &mut Change<'t>,
+        edit: Edit,
         hands: &mut Hands<'t>,
         terms: Terms,
-    ) -> Result<Option<Plan>, Full> {
-        let Some(edit) = change.edit else {
-            return Ok(None);
-        };
+    ) -> Result<Plan, Full> {
         let plan_of = |edit| {
             let live = slot.is_live(terms.now);
             self.pool().plan(slot.log(), edit, live)
         };
         let mut plan = plan_of(edit);
-        if plan.restarts() && hands.take_chunk() {
-            plan = plan.afresh(slot.log());
-            return Ok(Some(plan));
+        if plan.restarts() && hands.reserve_free_chunk() {
+            return Ok(plan.afresh(slot.log()));
         }
         if !plan.takes {
-            return Ok(Some(plan));
+            return Ok(plan);
         }
         if let Some((drop, add)) = in_two(edit).filter(|_| !plan.lets_go.is_none()) {
             let trim = Change {
@@ -88,7 +84,7 @@ impl Table {
             plan = plan_of(add);
         }
         hands.reserve_chunk(terms)?;
-        Ok(Some(plan))
+        Ok(plan)
     }
 
     /// Changes a counter and its log as planned. There is a chunk if it takes one.

@@ -97,7 +97,7 @@ impl<'t> Hands<'t> {
     }
 
     /// Makes sure of one more chunk if one is free.
-    pub fn take_chunk(&mut self) -> bool {
+    pub fn reserve_free_chunk(&mut self) -> bool {
         let need = self.reserved + 1;
         while self.chunks(need) < need {
             let Sitting::Got(seat) = self.sit(true) else {

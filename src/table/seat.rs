@@ -155,21 +155,16 @@ impl<'t> SeatOf<'t> {
     pub fn take(self) -> Option<u32> {
         let seat = self.seat;
         let free = seat.free.load(Ordering::Relaxed) as u32;
-        let number = match self.pool.chunk(free) {
-            Some(chunk) => {
-                let next = chunk.next();
-                seat.taking.store(u64::from(free), Ordering::Release);
-                seat.free.store(u64::from(next), Ordering::Release);
-                free
-            }
-            None => {
-                let fresh = self.next_fresh()?;
-                seat.taking.store(u64::from(fresh), Ordering::Release);
-                seat.used.store(self.used() as u64 + 1, Ordering::Release);
-                fresh
-            }
-        };
-        Some(number)
+        if let Some(chunk) = self.pool.chunk(free) {
+            let next = chunk.next();
+            seat.taking.store(u64::from(free), Ordering::Release);
+            seat.free.store(u64::from(next), Ordering::Release);
+            return Some(free);
+        }
+        let fresh = self.next_fresh()?;
+        seat.taking.store(u64::from(fresh), Ordering::Release);
+        seat.used.store(self.used() as u64 + 1, Ordering::Release);
+        Some(fresh)
     }
 
     /// The change has happened, and is noted no more.

@@ -94,7 +94,7 @@ impl Table {
         self.stripes().sum(event)
     }
 
-    pub(super) fn stripes(&self) -> &Stripes {
+    fn stripes(&self) -> &Stripes {
         &self.region.header().stripes
     }
 
@@ -110,7 +110,7 @@ impl Table {
 /// that were forked from one have the same, so it is mixed with who they are. Those that
 /// do meet in a stripe count right all the same.
 #[inline]
-pub(super) fn stripe(id: u32) -> usize {
+fn stripe(id: u32) -> usize {
     let here = 0u8;
     match cfg!(loom) {
         // Loom wants every run to do the same.

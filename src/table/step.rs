@@ -146,14 +146,13 @@ impl Table {
         plans: &mut Plans,
     ) -> Result<(), Full> {
         for (index, (change, room)) in changes.iter_mut().zip(rooms).enumerate() {
-            if change.edit.is_none() {
+            let Some(edit) = change.edit else {
                 continue;
-            }
+            };
             for held in claimed(held, room.bucket) {
-                let plan = self.room_in_log(held, room.slot, change, hands, terms);
+                let plan = self.room_in_log(held, room.slot, change, edit, hands, terms);
                 let plan = plan.map_err(|full| Full { index, ..full })?;
-                plan.map_or(Ok(()), |plan| plans.try_push(plan))
-                    .unwrap_or(());
+                plans.try_push(plan).unwrap_or(());
             }
         }
         Ok(())
