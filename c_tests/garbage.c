@@ -32,7 +32,7 @@
     "api./2 = sliding-window,20,1\napi./3 = sliding-window-counter,5,10\n"                \
     "api./4 = sliding-window,20,1 + sliding-window,5000,1h,per=api\n"
 
-/* The layout: src/table/region/mod.rs, zone.rs, seat.rs, bucket.rs and chunk.rs. In words. */
+/* The layout: src/machine/mod.rs, src/table/zone.rs, seat.rs, bucket.rs and chunk.rs. In words. */
 enum {
     BUCKETS = 2, CHUNKS = 3, RECOVERING = 32, SEATS = 296, SEAT = 8, SEATS_THERE = 24,
     BODY = 512, BUCKET = 16, CHUNK = 16, PAGE = 4096, SIZE = 64 * 1024,

@@ -57,8 +57,8 @@
 //! | [`service`] | checks, charges, waiting for a turn, reload; decisions, as header fields too; statistics |
 //! | [`error`] | why a call failed, where, and what would be right |
 //!
-//! Behind these are the table of counters (`table`), the hashing of names (`hash`)
-//! and the C interface (`capi`), from which `include/rl.h` is made. Programs in C
+//! Behind these are the table of counters (`table`) in memory of the `machine`, the hashing
+//! of names (`hash`) and the C interface (`capi`), from which `include/rl.h` is made. Programs in C
 //! link `librl.so` or `librl.a`, which `make` builds; this crate is an ordinary
 //! Rust library and the same code.
 //!
@@ -84,6 +84,7 @@ pub mod config;
 pub mod error;
 mod fork;
 mod hash;
+mod machine;
 pub mod rule;
 pub mod service;
 mod sync;

@@ -33,7 +33,6 @@ mod process;
 mod recover;
 #[cfg(all(test, not(loom)))]
 mod refusals;
-mod region;
 mod seat;
 #[cfg(not(loom))]
 mod shm;
@@ -46,24 +45,30 @@ mod wait;
 mod zone;
 mod zone_name;
 
-pub(crate) use bucket::Weight;
-use bucket::{Bucket, Claimed, SLOTS, Seen, Slot};
+pub(crate) use crate::machine::Layout;
+pub use crate::machine::Memory;
+use crate::machine::Region;
+pub(crate) use bucket::{Bucket, Weight};
+use bucket::{Claimed, SLOTS, Seen, Slot};
+pub(crate) use chunk::{CHUNK_WORDS, Chunk};
 use hands::Hands;
 pub(crate) use log::Log;
 use log::Pool;
 pub(crate) use open::Wanted;
-use peers::Peers;
+pub(crate) use peers::Peers;
 #[cfg(loom)]
 pub(crate) use peers::generation;
 #[cfg(not(loom))]
 pub(crate) use process::generation;
-pub(crate) use region::Layout;
-pub use region::Memory;
-use region::Region;
+#[cfg(loom)]
+pub(crate) use seat::Seat;
 use seat::SeatOf;
-pub(crate) use stats::Event;
+pub(crate) use seat::Seats;
+pub(crate) use stats::{Event, Stripes};
 pub(crate) use step::{Change, MAX_CHANGES};
 pub(crate) use wait::Backoff;
+#[cfg(not(loom))]
+pub(crate) use zone::Zone;
 pub(crate) use zone_name::{unlink_zone, valid_zone_name};
 
 use crate::algorithm::State;

@@ -2,15 +2,15 @@
 
 use super::Table;
 use super::peers::Peers;
-use super::region::{Layout, Region};
-#[cfg(not(loom))]
-use super::region::{Mapping, Memory};
 #[cfg(not(loom))]
 use super::{shm, zone};
 use crate::clock::Kind;
 use crate::config::Shared;
 use crate::error::{Error, ErrorKind};
 use crate::hash::Secret;
+use crate::machine::{Layout, Region};
+#[cfg(not(loom))]
+use crate::machine::{Mapping, Memory};
 
 /// The least memory that counters can be given.
 pub(crate) const LEAST_BYTES: usize = 16 << 10;

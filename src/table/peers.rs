@@ -8,7 +8,7 @@
 #[cfg(not(loom))]
 use super::process::{Identity, Namespaces, look_up};
 #[cfg(not(loom))]
-use super::region::wiped::Wiped;
+use crate::machine::wiped::Wiped;
 #[cfg(not(loom))]
 use crate::sync::Ordering;
 

@@ -15,7 +15,7 @@ use rustix::io::{Errno, read, retry_on_intr};
 use rustix::process::{Pid, getpid, test_kill_process};
 
 use super::peers::Holder;
-use super::region::wiped::Wiped;
+use crate::machine::wiped::Wiped;
 
 /// The bits of an id that are the process id; Linux gives out no greater ones.
 const PID_BITS: u32 = 22;

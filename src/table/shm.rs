@@ -14,12 +14,12 @@ use rustix::process::{getegid, geteuid, getgroups};
 use rustix::shm;
 
 use super::open::Wanted;
-use super::region::{HEADER_BYTES, Mapping, Region};
 use super::wait::Backoff;
 use super::zone::{Entered, Progress, ZONE_BYTES, enter};
 use super::zone_name::{failed, shown};
 use crate::config::Shared;
 use crate::error::{Error, ErrorKind};
+use crate::machine::{HEADER_BYTES, Mapping, Region};
 
 /// How often an object is tried to be opened whose maker may not yet have let us.
 const TRIES: u32 = 100;

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use super::open::Wanted;
 use super::peers::{Holder, Peers};
 use super::process::{Identity, Namespaces};
-use super::region::wiped::Wiped;
-use super::region::{Layout, Mapping};
 use super::wait::Backoff;
 use crate::clock::Kind;
 use crate::error::{Error, ErrorKind};
 use crate::hash::Secret;
+use crate::machine::wiped::Wiped;
+use crate::machine::{Layout, Mapping};
 use crate::sync::{AtomicU64, Ordering, fence};
 
 #[cfg(test)]

@@ -116,8 +116,7 @@ mod tests {
 
     #[test]
     fn a_forked_child_finds_its_own() {
-        use crate::table::peers::Peers;
-        use crate::table::process::generation;
+        use crate::table::{Peers, generation};
 
         let peers = Peers::private();
         let (id, number) = (peers.own_id(), generation());

@@ -1,4 +1,5 @@
-//! The memory that everything shared stands in: `[header | buckets | chunks]`.
+//! What the machine gives: the memory that everything shared stands in, which is divided
+//! `[header | buckets | chunks]`, and instructions that Rust has no safe name for (`cpu`).
 //!
 //! This folder is the one place in the core with `unsafe`: it gets the memory and hands
 //! it out as slices of atomics, which any number of threads and processes may read and
@@ -9,22 +10,20 @@
 
 #![allow(unsafe_code)]
 
+pub(crate) mod cpu;
 #[cfg(not(loom))]
 mod mapping;
 mod memory;
 #[cfg(not(loom))]
 pub(crate) mod wiped;
 
-use super::bucket::Bucket;
-use super::chunk::{CHUNK_WORDS, Chunk};
-use super::seat::Seats;
-use super::stats::Stripes;
-#[cfg(not(loom))]
-use super::zone::Zone;
 use crate::error::Error;
 #[cfg(not(loom))]
 use crate::error::ErrorKind;
 use crate::sync::AtomicU64;
+#[cfg(not(loom))]
+use crate::table::Zone;
+use crate::table::{Bucket, CHUNK_WORDS, Chunk, Seats, Stripes};
 
 #[cfg(not(loom))]
 pub(crate) use mapping::Mapping;
@@ -55,7 +54,7 @@ pub(crate) struct Layout {
 
 const BUCKET_BYTES: usize = 128;
 const CHUNK_BYTES: usize = CHUNK_WORDS * 8;
-pub(super) const HEADER_BYTES: usize = 4096;
+pub(crate) const HEADER_BYTES: usize = 4096;
 
 /// Numbers of buckets are of 32 bits, and one of these is none.
 const MAX_BUCKETS: usize = u32::MAX as usize - 1;
@@ -186,8 +185,8 @@ pub(crate) use modelled::Region;
 #[cfg(loom)]
 #[allow(clippy::indexing_slicing)]
 mod modelled {
-    use super::super::seat::Seat;
     use super::*;
+    use crate::table::Seat;
 
     #[derive(Debug)]
     pub(crate) struct Region {
