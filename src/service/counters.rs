@@ -54,5 +54,5 @@ fn secret() -> Result<Secret, Error> {
             )
         })
     };
-    Ok([word()?, word()?, word()?, word()?, word()?, word()?])
+    Ok([word()?, word()?, word()?, word()?])
 }

@@ -50,8 +50,8 @@ pub(crate) struct Zone {
     boot: [AtomicU64; 2],
     pid_namespace: AtomicU64,
     time_namespace: AtomicU64,
-    secret: [AtomicU64; 6],
-    _reserved: [AtomicU64; 17],
+    secret: [AtomicU64; 4],
+    _reserved: [AtomicU64; 19],
 }
 
 const _: () = assert!(size_of::<Zone>() == 256);

@@ -11,7 +11,7 @@ fn wanted(clock: Kind) -> Wanted {
     Wanted {
         layout: Layout::of(SIZE, false),
         clock,
-        secret: [1, 2, 3, 4, 5, 6],
+        secret: [1, 2, 3, 4],
     }
 }
 
@@ -38,7 +38,7 @@ fn refusal(memory: &Mapping, clock: Kind) -> String {
 
 /// The claim of a process that had our number at another time.
 fn dead_claim() -> u64 {
-    let own = claim([0; 6]);
+    let own = claim([0; 4]);
     let other_tag = if own >> 22 & 1023 == 1 { 2 } else { 1 };
     own & !(1023 << 22) | other_tag << 22
 }
@@ -48,12 +48,12 @@ fn who_comes_first_makes_it_and_others_take_what_is_there() {
     let zone = zone();
     let other = Wanted {
         layout: Layout::of(SIZE * 2, true),
-        secret: [9; 6],
+        secret: [9; 4],
         ..wanted(Kind::Manual)
     };
     let entered = enter(&zone, other).unwrap();
     assert_eq!(entered.layout, Layout::of(SIZE, false));
-    assert_eq!(entered.secret, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(entered.secret, [1, 2, 3, 4]);
     assert_ne!(entered.peers.own_id(), 0);
 }
 
@@ -62,7 +62,7 @@ fn many_at_once_agree() {
     for _ in 0..200 {
         let memory = memory();
         let enter = |secret| {
-            let secret = [secret; 6];
+            let secret = [secret; 4];
             let wanted = wanted(Kind::Manual);
             enter(&memory, Wanted { secret, ..wanted }).unwrap().secret
         };
@@ -87,7 +87,7 @@ fn what_a_dead_process_began_is_begun_anew() {
     (1..ZONE_BYTES / 8).for_each(|word| set(&memory, word, 77));
     set(&memory, 0, dead_claim());
     let entered = enter(&memory, wanted(Kind::Manual)).unwrap();
-    assert_eq!(entered.secret, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(entered.secret, [1, 2, 3, 4]);
     assert_eq!(
         enter(&memory, wanted(Kind::Manual)).unwrap().layout,
         entered.layout
@@ -97,13 +97,13 @@ fn what_a_dead_process_began_is_begun_anew() {
 #[test]
 fn who_lives_is_waited_for() {
     let memory = memory();
-    set(&memory, 0, claim([0; 6]));
+    set(&memory, 0, claim([0; 4]));
     thread::scope(|scope| {
         let waiting = scope.spawn(|| enter(&memory, wanted(Kind::Manual)).unwrap().secret);
         thread::sleep(Duration::from_millis(50));
         assert!(!waiting.is_finished());
         set(&memory, 0, dead_claim());
-        assert_eq!(waiting.join().unwrap(), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(waiting.join().unwrap(), [1, 2, 3, 4]);
     });
 }
 
@@ -123,7 +123,7 @@ fn nobody_is_waited_for_without_end() {
 
 #[test]
 fn a_claim_is_nothing_else_and_tells_who() {
-    let own = claim([7; 6]);
+    let own = claim([7; 4]);
     assert_eq!(Progress::of(own), Progress::Claimed(own));
     assert_eq!(holder(own), Holder::Alive);
     assert_eq!(holder(dead_claim()), Holder::Dead);
@@ -149,7 +149,7 @@ fn memory_with_something_else_in_it_is_left_alone() {
 #[test]
 fn what_only_looks_like_a_claim_is_refused_at_once() {
     let memory = memory();
-    set(&memory, 0, claim([0; 6]));
+    set(&memory, 0, claim([0; 4]));
     set(&memory, 300, 1);
     assert!(refusal(&memory, Kind::Manual).contains("neither zeroed nor a zone"));
 }

@@ -1,18 +1,23 @@
 //! From names to places in the table.
 //!
-//! A name is hashed once with SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast
-//! short-input PRF", 2012) under a secret of the region; users and APIs have a key
-//! each. Nobody who does not know the secret can aim at a counter or a bucket. The
-//! two hashes find the rule and, mixed with the tag of its limit, the counter.
+//! A name is hashed once, by a MAC under a secret of the region (`light_mac`), users and
+//! APIs as messages of two kinds. Nobody who does not know the secret can aim at a
+//! counter or a bucket, whatever names they choose and whatever they see of the answers.
+//! The two hashes find the rule and, mixed with the tag of its limit, the counter.
 
-use std::hash::Hasher as _;
+mod light_mac;
 
-use siphasher::sip::SipHasher13;
+use light_mac::LightMac;
 
 use crate::rule::{Limit, Sharing};
 
-/// The secret of a region: three SipHash keys.
-pub(crate) type Secret = [u64; 6];
+/// The secret of a region: the keys of its MAC.
+pub(crate) type Secret = [u64; 4];
+
+/// The kinds of messages. No name must ever hash to what a tag does.
+const USER: u8 = 0;
+const API: u8 = 1;
+const TAG: u8 = 2;
 
 /// The bits of a fingerprint that do not tell counters apart: the lowest says that
 /// the counter keeps a log, the others are the table's to use.
@@ -49,55 +54,38 @@ pub(crate) struct Key {
 
 /// Hashes names under a secret.
 #[derive(Clone, Debug)]
-pub(crate) struct Hasher {
-    user: SipHasher13,
-    api: SipHasher13,
-    /// No name must ever hash to what a tag does.
-    tag: SipHasher13,
-}
+pub(crate) struct Hasher(LightMac);
 
 impl Hasher {
-    pub fn new([user0, user1, api0, api1, tag0, tag1]: Secret) -> Hasher {
-        Hasher {
-            user: SipHasher13::new_with_keys(user0, user1),
-            api: SipHasher13::new_with_keys(api0, api1),
-            tag: SipHasher13::new_with_keys(tag0, tag1),
-        }
+    pub fn new([a, b, c, d]: Secret) -> Hasher {
+        Hasher(LightMac::new([[a, b], [c, d]]))
     }
 
-    #[inline]
     pub fn user(&self, name: &[u8]) -> u64 {
-        self.user.hash(name)
+        self.names(name, &[]).user
     }
 
-    #[inline]
     pub fn api(&self, name: &[u8]) -> u64 {
-        self.api.hash(name)
+        self.names(&[], name).api
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn names(&self, user: &[u8], api: &[u8]) -> Names {
-        Names {
-            user: self.user(user),
-            api: self.api(api),
-        }
+        let [user, api] = self.0.tags::<USER, API>(user, api);
+        Names { user, api }
     }
 
     /// The tag of a limit's counters. `order` tells apart limits that are alike in
     /// all else and count side by side.
     pub fn tag(&self, limit: &Limit, order: u64) -> Tag {
-        let word = |which: u64| {
-            let mut hasher = self.tag;
-            hasher.write_u64(which);
-            hasher.write(limit.algorithm.name().as_bytes());
-            hasher.write(limit.per.name().as_bytes());
-            hasher.write_u64(limit.window_ns);
-            hasher.write_u64(order);
-            hasher.finish()
-        };
+        let (algorithm, per) = (limit.algorithm.name(), limit.per.name());
+        let said = format!("{algorithm},{},{per},{order}", limit.window_ns);
+        let word = |which: u8| [&[which], said.as_bytes()].concat();
+        let [first, second] = [word(0), word(1)];
+        let words = self.0.tags::<TAG, TAG>(&first, &second);
         let mask = |applies: bool| if applies { u64::MAX } else { 0 };
         Tag {
-            words: [word(0), word(1)],
+            words,
             user: mask(matches!(limit.per, Sharing::Pair | Sharing::User)),
             api: mask(matches!(limit.per, Sharing::Pair | Sharing::Api)),
             keeps_log: limit.algorithm.keeps_log(),
