@@ -148,6 +148,7 @@ macro_rules! algorithms {
 
         /// A limit made ready to count: whatever can be computed beforehand is.
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         pub(crate) enum Counter {
             $($Name($module::$Name),)*
         }

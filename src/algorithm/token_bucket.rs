@@ -13,6 +13,7 @@
 //! was set back.
 
 use std::cmp::Reverse;
+use std::num::NonZeroU64;
 
 use super::{Ask, Decide, Edit, NEVER, Runs, State, Verdict};
 use crate::rule::Limit;
@@ -21,7 +22,7 @@ use crate::rule::Limit;
 #[derive(Clone, Debug)]
 pub(crate) struct TokenBucket {
     limit: u64,
-    window: u64,
+    window: NonZeroU64,
     capacity: u64,
     /// How long an empty bucket takes to fill.
     depth: Span,
@@ -54,7 +55,7 @@ impl TokenBucket {
     pub fn new(limit: &Limit, skew: u64) -> TokenBucket {
         let mut bucket = TokenBucket {
             limit: limit.limit.max(1),
-            window: limit.window_ns.max(1),
+            window: NonZeroU64::new(limit.window_ns).unwrap_or(NonZeroU64::MIN),
             capacity: limit.capacity(),
             depth: Span { whole: 0, part: 0 },
             token: Span { whole: 0, part: 0 },
@@ -66,7 +67,7 @@ impl TokenBucket {
         bucket.narrow = bucket
             .depth
             .whole
-            .checked_add(bucket.window + 2 + skew)
+            .checked_add(bucket.window.get() + 2 + skew)
             .is_some_and(|longest| longest.checked_mul(bucket.limit).is_some());
         bucket
     }
@@ -87,7 +88,7 @@ impl TokenBucket {
         let debt = if state.data & OVERDRAWN == 0 {
             0
         } else {
-            self.window
+            self.window.get()
         };
         if state.idle_at - now > self.depth.whole + debt + 1 + self.skew {
             let full = FullAt {
@@ -119,14 +120,13 @@ impl TokenBucket {
     fn tokens(&self, full_at: FullAt, now: u64) -> u64 {
         let missing_ns = full_at.whole - now;
         let used = if self.narrow {
-            (missing_ns * self.limit)
-                .saturating_sub(full_at.early)
-                .div_ceil(self.window)
+            let missing = (missing_ns * self.limit).saturating_sub(full_at.early);
+            missing / self.window + u64::from(missing % self.window != 0)
         } else {
             let missing = u128::from(missing_ns) * u128::from(self.limit);
             let used = missing
                 .saturating_sub(u128::from(full_at.early))
-                .div_ceil(u128::from(self.window));
+                .div_ceil(u128::from(self.window.get()));
             u64::try_from(used).unwrap_or(u64::MAX)
         };
         self.capacity.saturating_sub(used)
@@ -144,7 +144,7 @@ impl TokenBucket {
 
     fn time_of(&self, tokens: u64) -> Span {
         let limit = u128::from(self.limit);
-        let time = u128::from(tokens) * u128::from(self.window);
+        let time = u128::from(tokens) * u128::from(self.window.get());
         Span {
             whole: u64::try_from(time / limit).unwrap_or(u64::MAX),
             part: (time % limit) as u64,
@@ -159,7 +159,11 @@ impl Decide for TokenBucket {
         let (full_at, stepped_back) = self.read(state, now);
         let refused = |retry_ns| Verdict {
             allowed: false,
-            remaining: self.tokens(full_at, now),
+            // Who is refused a single token has none.
+            remaining: match cost {
+                1 => 0,
+                _ => self.tokens(full_at, now),
+            },
             retry_ns,
             reset_ns: full_at.whole - now,
             stepped_back,
@@ -198,7 +202,7 @@ impl Decide for TokenBucket {
         }
         .plus(self.depth, self.limit);
         let deepest = FullAt {
-            whole: empty.whole + self.window,
+            whole: empty.whole + self.window.get(),
             ..empty
         };
         let charged = full_at.plus(self.price(cost), self.limit);

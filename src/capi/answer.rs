@@ -4,14 +4,14 @@
 use std::ffi::c_void;
 
 use super::decision::{refusals, rl_decision};
-use super::ffi::{Failure, borrow, catch, status_of};
+use super::ffi::{Failure, borrow, catch, finishes, status_of};
 use super::request::rl_request;
 use super::service::{NO_SERVICE, rl_service};
-use super::status::rl_status;
-use crate::error::Error;
-use crate::service::{Decision, Request, Service};
+use super::status::{RL_ERR_ARGUMENT, RL_ERR_INTERNAL, RL_OK, rl_status};
+use crate::service::{Decision, Request, Service, Valid};
 
 /// A request from its parts.
+#[inline(always)]
 pub(super) fn whole(
     user: *const c_void,
     user_len: usize,
@@ -29,25 +29,45 @@ pub(super) fn whole(
 }
 
 /// Asks the service one question; the answer is a refusal where it has none.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn answer(
     service: *const rl_service,
     request: &rl_request,
     out: *mut rl_decision,
-    ask: impl FnOnce(&Service, Request<'_>, &mut Decision) -> Result<(), Error>,
+    ask: impl FnOnce(&Service, &Valid<'_>, &mut Decision),
 ) -> rl_status {
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    unsafe {
-        answer_all(service, out, 1, |service, places| {
-            let place = places.first_mut();
-            let place = place.ok_or(Failure::Argument("the output is NULL"))?;
-            Ok(ask(service, request.read()?, place)?)
-        })
+    let asked = unsafe {
+        (
+            service.as_ref(),
+            refusals(out, 1).first_mut(),
+            request.read(),
+        )
+    };
+    let (Some(rl_service(service)), Some(place), Ok(request)) = asked else {
+        // SAFETY: NULL, or by the caller's word a live service.
+        return wrong_argument(unsafe { service.as_ref() }.map(|rl_service(service)| service));
+    };
+    let Ok(request) = request.valid() else {
+        return wrong_argument(Some(service));
+    };
+    if !finishes(|| ask(service, &request, place)) {
+        // SAFETY: not NULL, so by the caller's word a place for a decision.
+        unsafe { refusals(out, 1) };
+        service.count_error();
+        return RL_ERR_INTERNAL;
     }
+    RL_OK
+}
+
+/// What this layer finds wrong with a call is an error of the service, if there is one.
+#[cold]
+fn wrong_argument(service: Option<&Service>) -> rl_status {
+    service.iter().for_each(|service| service.count_error());
+    RL_ERR_ARGUMENT
 }
 
 /// Has `count` answers written to `out`, which are refusals where that fails.
-#[inline]
 pub(super) unsafe fn answer_all(
     service: *const rl_service,
     out: *mut rl_decision,
@@ -67,7 +87,6 @@ pub(super) unsafe fn answer_all(
 
 /// Runs a check. One that fails here on a service that is there counts as an error of
 /// it; what the core refuses, the core has counted.
-#[inline]
 pub(super) unsafe fn checked<T>(
     service: *const rl_service,
     call: impl FnOnce(&Service) -> Result<T, Failure>,
@@ -102,7 +121,6 @@ pub(super) unsafe fn read_all<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capi::status::RL_ERR_INTERNAL;
     use crate::config::Config;
 
     /// Where a call fails after it has answered, what it has written is taken back, and

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use super::answer::{answer, answer_all, checked, read_all, whole};
 use super::decision::rl_decision;
+use super::ffi::Failure;
 use super::request::{RL_NUL, rl_request};
 use super::service::rl_service;
 use super::status::rl_status;
@@ -217,8 +218,10 @@ pub unsafe extern "C" fn rl_acquire(
     let request = whole(user, user_len, api, api_len, cost);
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
     unsafe {
-        answer(service, &request, out, |service, request, place| {
-            service.acquire_into(request, timeout_ms, place)
+        answer_all(service, out, 1, |service, places| {
+            let place = places.first_mut();
+            let place = place.ok_or(Failure::Argument("the output is NULL"))?;
+            Ok(service.acquire_into(request.read()?, timeout_ms, place)?)
         })
     }
 }

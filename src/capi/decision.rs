@@ -100,7 +100,7 @@ const _: () = {
 
 /// The caller's places for answers, which begin as refusals. There are none where
 /// `out` is NULL or so many cannot lie in memory.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn refusals<'a>(out: *mut rl_decision, count: usize) -> &'a mut [Decision] {
     if out.is_null() || count > isize::MAX as usize / size_of::<rl_decision>() {
         return &mut [];

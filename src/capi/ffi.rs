@@ -64,8 +64,16 @@ impl Failure {
 /// What a panic leaves half done can be seen afterwards, hence the assertion: the
 /// locks used here do not poison, and the core orders its writes so that half a
 /// change errs on the strict side.
+#[inline(always)]
 pub(super) fn catch<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(Failure::Panic))
+}
+
+/// Runs a call; says whether it ended without a panic. What it finds it writes where it
+/// belongs: a result that came out of here would be copied on the way of every check.
+#[inline(always)]
+pub(super) fn finishes(call: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(call)).is_ok()
 }
 
 /// Runs a call; the result is its status.
@@ -92,6 +100,7 @@ pub(super) fn status_of<T>(result: &Result<T, Failure>) -> rl_status {
 }
 
 /// The object behind a handle.
+#[inline(always)]
 pub(super) unsafe fn borrow<'a, T>(
     handle: *const T,
     if_null: &'static str,
@@ -156,7 +165,18 @@ pub(super) unsafe fn put_cut(text: &[u8], buf: *mut c_char, size: usize) {
 }
 
 /// A user's or an API's name.
+#[inline(always)]
 pub(super) unsafe fn name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], Failure> {
+    if name.is_null() || len > MAX_NAME {
+        // SAFETY: the caller's word on the name.
+        return unsafe { unusual_name(name, len) };
+    }
+    // SAFETY: not NULL, so by the caller's word `len` bytes.
+    Ok(unsafe { slice::from_raw_parts(name.cast(), len) })
+}
+
+/// A name that ends with its NUL, or is empty and nowhere, or is none.
+unsafe fn unusual_name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], Failure> {
     let len = match len {
         RL_NUL if name.is_null() => return Err(Failure::Argument("a name is NULL")),
         // SAFETY: not NULL, so by the caller's word a string, read no further than its NUL.

@@ -31,6 +31,7 @@ pub struct rl_request {
 
 impl rl_request {
     /// The request with its names as slices; they must live for `'a`.
+    #[inline(always)]
     pub(super) unsafe fn read<'a>(&self) -> Result<Request<'a>, Failure> {
         if self.cost == 0 {
             return Err(Failure::Argument("cost is 0"));

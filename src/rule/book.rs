@@ -13,6 +13,7 @@ use super::{Apis, Limit, Rule, Scope};
 use crate::algorithm::{Clocks, Counter};
 use crate::config::Match;
 use crate::hash::{Hasher, Names, Tag};
+use crate::table::Scale;
 
 /// A rule, ready to be applied.
 #[derive(Debug)]
@@ -28,8 +29,11 @@ pub(crate) struct Limited {
     pub counter: Counter,
     pub tag: Tag,
     pub capacity: u64,
+    pub scale: Scale,
     pub window_ms: u64,
     pub name: Option<[u8; 16]>,
+    /// What it is called where it is the only one that applies.
+    pub name_alone: [u8; 16],
     pub shadow: bool,
 }
 
@@ -50,6 +54,8 @@ pub(crate) type Matching<'b> = ArrayVec<&'b Entry, 4>;
 pub(crate) struct Book {
     matching: Match,
     default: Entry,
+    /// Whether there is no other rule.
+    only_default: bool,
     pairs: Rules<Entry>,
     pair_prefixes: Rules<Prefixes<Entry>>,
     users: Rules<Entry>,
@@ -83,6 +89,7 @@ impl Book {
         let mut book = Book {
             matching,
             default: entry(scope, rule),
+            only_default: rules.len() == 1,
             pairs: Rules::default(),
             pair_prefixes: Rules::default(),
             users: Rules::default(),
@@ -121,6 +128,9 @@ impl Book {
     /// every check: kinds of rules that there are none of cost a look each.
     #[inline(always)]
     pub fn first(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
+        if self.only_default {
+            return Some(&self.default);
+        }
         if self.matching == Match::All {
             return None;
         }
@@ -289,8 +299,10 @@ impl Limited {
             counter: Counter::new(limit, clocks),
             tag,
             capacity: limit.capacity(),
+            scale: Scale::new(limit.capacity()),
             window_ms: limit.window_ns / 1_000_000,
             name: limit.name.as_deref().map(padded),
+            name_alone: padded(limit.name.as_deref().unwrap_or("default")),
             shadow: limit.shadow,
         }
     }

@@ -6,7 +6,7 @@ use crate::algorithm::{Ask, Decide, Visitor};
 use crate::clock::Clock;
 use crate::hash::Key;
 use crate::rule::book::Limited;
-use crate::table::{Backoff, Change, Full, NotStored, Table, Terms, Weight};
+use crate::table::{Backoff, Change, Full, Homes, NotStored, Table, Terms};
 
 /// When a decision is made.
 #[derive(Clone, Copy)]
@@ -19,12 +19,12 @@ pub(super) enum Time {
 }
 
 /// All that a decision needs.
-#[derive(Clone, Copy)]
 pub(super) struct Attempt<'a> {
     pub table: &'a Table,
     pub clock: &'a Clock,
     pub limit: &'a Limited,
     pub key: Key,
+    pub homes: Homes,
     pub cost: u64,
     pub time: Time,
     pub takes: bool,
@@ -35,63 +35,70 @@ impl Attempt<'_> {
     /// Tries until nobody was faster.
     #[inline(always)]
     pub fn until_done(self, out: &mut Decision) -> Result<(), Full> {
-        let mut backoff = Backoff::new();
-        loop {
-            match self.limit.counter.visit(Try(&self, out)) {
-                Ok(()) => return Ok(()),
-                Err(NotStored::Changed) => backoff.pause(),
-                Err(NotStored::Full(full)) => return Err(full),
-            }
-        }
+        self.limit.counter.visit(Until(self, out))
     }
-}
 
-/// One try, with the place for its answer.
-struct Try<'a, 'o>(&'a Attempt<'a>, &'o mut Decision);
-
-impl Visitor for Try<'_, '_> {
-    type Output = Result<(), NotStored>;
-
-    #[inline(never)]
-    fn visit(self, algorithm: &impl Decide) -> Result<(), NotStored> {
-        let Try(&attempt, out) = self;
-        let Attempt {
-            table,
-            clock,
-            limit,
-            key,
-            cost,
-            time,
-            takes,
-            evict,
-        } = attempt;
-        let found = table.find(key);
+    /// One try.
+    #[inline(always)]
+    fn once(
+        &self,
+        algorithm: &impl Decide,
+        time: Time,
+        out: &mut Decision,
+    ) -> Result<(), NotStored> {
+        let &Attempt {
+            table, key, homes, ..
+        } = self;
+        let found = table.find_in(homes, key);
         let now = match time {
-            Time::Now => clock.now_ns(),
+            Time::Now => self.clock.now_ns(),
             Time::At(now) => now,
         };
         let mut edit = None;
         let log = || table.log(&found);
-        let state = found.state;
+        let (state, cost) = (found.state, self.cost);
         let verdict = algorithm.decide(Ask { state, now, cost }, log, &mut edit);
         if verdict.stepped_back && matches!(time, Time::At(_)) {
             // The counter is ahead of an old reading: that shows nothing of the clock.
-            let time = Time::Now;
-            return Try(&Attempt { time, ..attempt }, out).visit(algorithm);
+            return Err(NotStored::Changed);
         }
-        if verdict.changes && takes {
+        if verdict.changes && self.takes {
             let change = Change {
                 key,
                 found,
                 next: verdict.next,
-                weight: Weight::new(limit.capacity, verdict.remaining),
+                weight: self.limit.scale.weight(verdict.remaining),
                 edit,
             };
+            let evict = self.evict;
             table.store(change, Terms { now, evict })?;
         } else {
             table.keep(found)?;
         }
-        out.fill(limit, &verdict);
+        out.fill(self.limit, &verdict);
         Ok(())
+    }
+}
+
+/// An attempt, and the place for its answer.
+struct Until<'a, 'o>(Attempt<'a>, &'o mut Decision);
+
+impl Visitor for Until<'_, '_> {
+    type Output = Result<(), Full>;
+
+    #[inline(always)]
+    fn visit(self, algorithm: &impl Decide) -> Result<(), Full> {
+        let Until(attempt, out) = self;
+        let (mut time, mut backoff) = (attempt.time, Backoff::new());
+        loop {
+            match attempt.once(algorithm, time, out) {
+                Ok(()) => return Ok(()),
+                Err(NotStored::Full(full)) => return Err(full),
+                Err(NotStored::Changed) => {
+                    time = Time::Now;
+                    backoff.pause();
+                }
+            }
+        }
     }
 }

@@ -53,17 +53,27 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// What the one limit of a rule says.
+    /// What the one limit of a rule says. Apart for yes and no, so that the first eight
+    /// bytes are one number.
     #[inline(always)]
     pub(super) fn fill(&mut self, limit: &Limited, verdict: &Verdict) {
-        *self = Decision {
-            allowed: verdict.allowed,
-            denied_by: u8::from(!verdict.allowed),
+        let told = Decision {
             remaining: verdict.remaining,
-            retry_after_ms: whole_ms(verdict.retry_ns),
-            reset_after_ms: whole_ms(verdict.reset_ns),
+            reset_after_ms: up_to_ms(verdict.reset_ns),
             ..Decision::about(limit)
-        }
+        };
+        *self = if verdict.allowed {
+            Decision {
+                allowed: true,
+                ..told
+            }
+        } else {
+            Decision {
+                denied_by: 1,
+                retry_after_ms: whole_ms(verdict.retry_ns),
+                ..told
+            }
+        };
     }
 
     /// An answer without a counter: allowed, or refused until there may be room.
@@ -119,10 +129,10 @@ impl Decision {
             remaining: part.remaining(taken),
             retry_after_ms: whole_ms(retry_ns.unwrap_or(0)),
             reset_after_ms: whole_ms(part.reset_ns(taken, joint.now)),
-            name: part.limit.name.unwrap_or(match parts().count() {
-                1 => DEFAULT_NAME,
-                _ => numbered(index),
-            }),
+            name: match parts().count() {
+                1 => part.limit.name_alone,
+                _ => part.limit.name.unwrap_or(numbered(index)),
+            },
             ..Decision::about(part.limit)
         }
     }
@@ -152,7 +162,7 @@ impl Decision {
             limit_count: 1,
             limit: limit.capacity,
             window_ms: limit.window_ms,
-            name: limit.name.unwrap_or(DEFAULT_NAME),
+            name: limit.name_alone,
             ..Decision::default()
         }
     }
@@ -187,9 +197,10 @@ fn numbered(index: usize) -> [u8; 16] {
 /// Whole milliseconds, rounded up: a hint must not be too short.
 #[inline]
 fn whole_ms(ns: u64) -> u64 {
-    if ns == NEVER {
-        NEVER
-    } else {
-        ns.saturating_add(999_999) / 1_000_000
-    }
+    if ns == NEVER { NEVER } else { up_to_ms(ns) }
+}
+
+#[inline]
+fn up_to_ms(ns: u64) -> u64 {
+    ns.saturating_add(999_999) / 1_000_000
 }

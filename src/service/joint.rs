@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::config::OnFull;
 use crate::hash::{Key, Names};
 use crate::rule::book::{Limited, Matching, Plan};
-use crate::table::{Backoff, Change, Found, Full, MAX_CHANGES, NotStored, Table, Terms, Weight};
+use crate::table::{Backoff, Change, Found, Full, MAX_CHANGES, NotStored, Table, Terms};
 
 /// The requests that can be decided together.
 pub(super) const MAX_REQUESTS: usize = 8;
@@ -295,7 +295,7 @@ impl<'a> Part<'a> {
             key: self.key,
             found: self.found,
             next,
-            weight: Weight::new(self.limit.capacity, self.verdict.remaining),
+            weight: self.limit.scale.weight(self.verdict.remaining),
             edit: self.edit,
         }
     }

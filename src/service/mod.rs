@@ -33,7 +33,7 @@ use crate::error::{Error, ErrorKind};
 use crate::hash::{Hasher, Key, Names};
 use crate::rule::MAX_NAME;
 use crate::rule::book::{Limited, Plan};
-use crate::table::{Event, Table};
+use crate::table::{Event, Homes, Table};
 
 /// How many requests of a batch have their counters brought near before the first of them
 /// is decided.
@@ -50,12 +50,16 @@ pub struct Request<'a> {
     pub cost: u64,
 }
 
+/// A request that can be answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Valid<'a>(Request<'a>);
+
 /// What is known of a request before its counters are looked at: the hashes of its names,
 /// and its counter if it meets a single limit.
 #[derive(Clone, Copy)]
 struct Located<'r> {
     names: Names,
-    counter: Option<(&'r Limited, Key)>,
+    counter: Option<(&'r Limited, Key, Homes)>,
 }
 
 /// A rate limiter. Every method may run on any number of threads at a time.
@@ -116,16 +120,22 @@ impl Service {
     /// 0; nothing is taken then.
     pub fn check(&self, request: Request<'_>) -> Result<Decision, Error> {
         let mut decision = Decision::default();
-        self.check_into(request, &mut decision)?;
+        self.check_into(&self.counted(request.valid())?, &mut decision);
         Ok(decision)
     }
 
-    /// The same, with the answer written in its place; on an error nothing is written.
+    /// The same, with the answer written in its place.
     #[inline(always)]
-    pub fn check_into(&self, request: Request<'_>, out: &mut Decision) -> Result<(), Error> {
-        self.counted(request.valid())?;
-        self.take(request, Time::Now, out);
-        Ok(())
+    pub(crate) fn check_into(&self, request: &Valid<'_>, out: &mut Decision) {
+        match self.rules.unless_replaced() {
+            Some(rules) => self.take(rules, request, out),
+            None => self.take_by_later(request, out),
+        }
+    }
+
+    #[inline(never)]
+    fn take_by_later(&self, request: &Valid<'_>, out: &mut Decision) {
+        self.take(&self.rules.load(), request, out);
     }
 
     /// Answers requests as if checked one after the other, at one reading of the
@@ -138,7 +148,11 @@ impl Service {
         requests: impl Iterator<Item = Request<'a>> + Clone,
         out: &mut [Decision],
     ) -> Result<(), Error> {
-        self.counted(requests.clone().try_for_each(Request::valid))?;
+        self.counted(
+            requests
+                .clone()
+                .try_for_each(|request| request.valid().map(drop)),
+        )?;
         let time = Time::At(self.clock.now_ns());
         let rules = self.rules.load();
         let mut places = requests.zip(out);
@@ -149,8 +163,6 @@ impl Service {
             if group.is_empty() {
                 return Ok(());
             }
-            let keys = group.iter().filter_map(|(located, ..)| located.counter);
-            self.table.fetch(keys.map(|(_, key)| key));
             for (located, request, out) in group {
                 self.decide_at(&rules, located, request, time, Mode::Take, out);
                 self.count(out.allowed, 1);
@@ -174,7 +186,11 @@ impl Service {
             let message = format!("{count} requests; one decision is about 1 to {MAX_REQUESTS}");
             return self.counted(Err(Error::new(ErrorKind::Argument, message)));
         }
-        self.counted(requests.clone().try_for_each(Request::valid))?;
+        self.counted(
+            requests
+                .clone()
+                .try_for_each(|request| request.valid().map(drop)),
+        )?;
         let rules = self.rules.load();
         let met = requests.map(|request| self.meet(&rules, request));
         let met: ArrayVec<Met<'_>, MAX_REQUESTS> = met.collect();
@@ -187,15 +203,13 @@ impl Service {
     /// counted in the statistics.
     pub fn peek(&self, request: Request<'_>) -> Result<Decision, Error> {
         let mut decision = Decision::default();
-        self.peek_into(request, &mut decision)?;
+        self.peek_into(&self.counted(request.valid())?, &mut decision);
         Ok(decision)
     }
 
-    /// The same, with the answer written in its place; on an error nothing is written.
-    pub fn peek_into(&self, request: Request<'_>, out: &mut Decision) -> Result<(), Error> {
-        self.counted(request.valid())?;
+    /// The same, with the answer written in its place.
+    pub(crate) fn peek_into(&self, &Valid(request): &Valid<'_>, out: &mut Decision) {
         self.decide(request, Time::Now, Mode::Look, out);
-        Ok(())
     }
 
     /// Takes a cost that is known only afterwards, whatever the answer, which says
@@ -205,18 +219,16 @@ impl Service {
     /// statistics.
     pub fn charge(&self, request: Request<'_>) -> Result<Decision, Error> {
         let mut decision = Decision::default();
-        self.charge_into(request, &mut decision)?;
+        self.charge_into(&self.counted(request.valid())?, &mut decision);
         Ok(decision)
     }
 
-    /// The same, with the answer written in its place; on an error nothing is written.
-    pub fn charge_into(&self, request: Request<'_>, out: &mut Decision) -> Result<(), Error> {
-        self.counted(request.valid())?;
+    /// The same, with the answer written in its place.
+    pub(crate) fn charge_into(&self, &Valid(request): &Valid<'_>, out: &mut Decision) {
         let rules = self.rules.load();
         let met = [self.meet(&rules, request)];
         let out = std::slice::from_mut(out);
         self.decide_jointly(&rules, &met, Time::Now, Mode::Charge, out);
-        Ok(())
     }
 
     /// Gives a cost back to all the counters of a request: never more than full. Of a
@@ -263,9 +275,10 @@ impl Service {
         result.inspect_err(|_| self.count_error())
     }
 
-    #[inline(always)]
-    fn take(&self, request: Request<'_>, time: Time, out: &mut Decision) {
-        self.decide(request, time, Mode::Take, out);
+    #[inline(never)]
+    fn take(&self, rules: &Rules, &Valid(request): &Valid<'_>, out: &mut Decision) {
+        let located = self.locate(rules, request);
+        self.decide_at(rules, located, request, Time::Now, Mode::Take, out);
         self.count(out.allowed, 1);
     }
 
@@ -280,11 +293,11 @@ impl Service {
         self.table.count(event, requests);
     }
 
-    #[inline(always)]
     fn decide(&self, request: Request<'_>, time: Time, mode: Mode, out: &mut Decision) {
-        let rules = self.rules.load();
-        let located = self.locate(&rules, request);
-        self.decide_at(&rules, located, request, time, mode, out);
+        let held = self.rules.load();
+        let rules: &Rules = &held;
+        let located = self.locate(rules, request);
+        self.decide_at(rules, located, request, time, mode, out);
     }
 
     #[inline(always)]
@@ -293,7 +306,10 @@ impl Service {
         let names = self.hasher.names(user, api);
         let first = rules.book.first(names, user, api).map(|entry| &entry.plan);
         let limit = first.and_then(Plan::only_limit);
-        let counter = limit.map(|limit| (limit, names.key(limit.tag)));
+        let counter = limit.map(|limit| {
+            let key = names.key(limit.tag);
+            (limit, key, self.table.fetch(key))
+        });
         Located { names, counter }
     }
 
@@ -308,12 +324,13 @@ impl Service {
         out: &mut Decision,
     ) {
         match counter {
-            Some((limit, key)) => {
+            Some((limit, key, homes)) => {
                 let attempt = Attempt {
                     table: &self.table,
                     clock: &self.clock,
                     limit,
                     key,
+                    homes,
                     cost: request.cost,
                     time,
                     takes: mode == Mode::Take,
@@ -367,13 +384,14 @@ impl Service {
     }
 }
 
-impl Request<'_> {
-    #[inline]
-    fn valid(self) -> Result<(), Error> {
+impl<'a> Request<'a> {
+    /// The request, if it makes sense.
+    #[inline(always)]
+    pub(crate) fn valid(self) -> Result<Valid<'a>, Error> {
         if self.user.len() > MAX_NAME || self.api.len() > MAX_NAME || self.cost == 0 {
             return Err(self.fault());
         }
-        Ok(())
+        Ok(Valid(self))
     }
 
     #[cold]

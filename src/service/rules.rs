@@ -61,13 +61,17 @@ impl Current {
         }
     }
 
+    /// The first rules, where they are in force.
     #[inline(always)]
-    pub fn load(&self) -> Held<'_> {
+    pub fn unless_replaced(&self) -> Option<&Rules> {
         // Acquire: whoever sees this sees later rules.
-        if self.replaced.load(Ordering::Acquire) {
-            Held::Later(self.later.load(), &self.first)
-        } else {
-            Held::First(&self.first)
+        (!self.replaced.load(Ordering::Acquire)).then_some(&self.first)
+    }
+
+    pub fn load(&self) -> Held<'_> {
+        match self.unless_replaced() {
+            Some(first) => Held::First(first),
+            None => Held::Later(self.later.load(), &self.first),
         }
     }
 

@@ -28,13 +28,24 @@ const WEIGHT: u64 = FINGERPRINT_MARKS & !1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Weight(u8);
 
-impl Weight {
+/// A quota, by which counters are weighed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    quota: u64,
+    zeros: u32,
+}
+
+impl Scale {
+    pub fn new(quota: u64) -> Scale {
+        let zeros = quota.leading_zeros();
+        Scale { quota, zeros }
+    }
+
     #[inline]
-    pub fn new(capacity: u64, remaining: u64) -> Weight {
-        let used = capacity.saturating_sub(remaining);
-        let halvings = used
-            .leading_zeros()
-            .saturating_sub(capacity.leading_zeros());
+    pub fn weight(self, remaining: u64) -> Weight {
+        let used = self.quota.saturating_sub(remaining);
+        // What is used is never more than all.
+        let halvings = used.leading_zeros() - self.zeros;
         Weight(15u32.saturating_sub(halvings) as u8)
     }
 }
@@ -88,13 +99,6 @@ impl Bucket {
             bucket: self,
             version,
         })
-    }
-
-    /// A word of each of its two lines.
-    #[inline]
-    pub fn touch(&self) -> u64 {
-        let [.., [_, last]] = &self.counters;
-        self.version.load(Ordering::Relaxed) ^ last.load(Ordering::Relaxed)
     }
 
     /// The version of a bucket that is held, and who holds it.

@@ -48,7 +48,9 @@ mod zone_name;
 pub(crate) use crate::machine::Layout;
 pub use crate::machine::Memory;
 use crate::machine::Region;
-pub(crate) use bucket::{Bucket, Weight};
+use crate::machine::cpu::prefetch;
+use bucket::Weight;
+pub(crate) use bucket::{Bucket, Scale};
 use bucket::{Claimed, SLOTS, Seen, Slot};
 pub(crate) use chunk::{CHUNK_WORDS, Chunk};
 use hands::Hands;
@@ -81,6 +83,9 @@ pub(crate) struct Table {
     /// Who may hold its locks.
     peers: Peers,
 }
+
+/// The numbers of the two buckets where a counter may stand.
+pub(crate) type Homes = [u32; 2];
 
 /// Where a counter stands, or would, and what it was when it was found. It holds
 /// until it is [stored](Table::store), if nobody was faster.
@@ -155,16 +160,21 @@ impl Table {
     /// Looks for a counter. Whatever is decided about it must be decided by a clock
     /// that is read after this, so that decisions are in time in the order in which
     /// they are stored.
-    #[inline(always)]
     pub fn find(&self, key: Key) -> Found<'_> {
-        let first = self.look(self.first_home(key));
+        self.find_in(self.homes(key), key)
+    }
+
+    /// The same, where its homes are known.
+    #[inline(always)]
+    pub fn find_in(&self, [first, second]: Homes, key: Key) -> Found<'_> {
+        let first = self.look(first);
         if let Some(slot) = first.seen.find(key.fingerprint) {
             return Found {
                 state: slot.state(),
                 place: Place::Here(first, slot),
             };
         }
-        let second = self.look(self.other_home(first.number, key.fingerprint));
+        let second = self.look(second);
         match second.seen.find(key.fingerprint) {
             Some(slot) => Found {
                 state: slot.state(),
@@ -177,16 +187,14 @@ impl Table {
         }
     }
 
-    /// Has the memory brought near where a counter may stand. Of several counters it is
-    /// then on its way at the same time; looking at them would wait for one after the other.
+    /// Where a counter may stand. The memory there is brought near meanwhile: both
+    /// buckets are on their way at the same time, and those of other counters with them,
+    /// where looking at one after the other would wait for each.
     #[inline(always)]
-    pub fn fetch(&self, keys: impl Iterator<Item = Key>) {
-        let words = keys.map(|key| {
-            let first = self.first_home(key);
-            let second = self.other_home(first, key.fingerprint);
-            self.bucket(first).touch() ^ self.bucket(second).touch()
-        });
-        std::hint::black_box(words.fold(0, |all, word| all ^ word));
+    pub fn fetch(&self, key: Key) -> Homes {
+        let homes = self.homes(key);
+        homes.map(|home| prefetch(self.bucket(home)));
+        homes
     }
 
     /// The log of a counter that was found.
@@ -212,19 +220,33 @@ impl Table {
     #[inline(always)]
     pub fn store(&self, change: Change<'_>, terms: Terms) -> Result<(), NotStored> {
         match (change.found.place, change.edit) {
+            (Place::Here(home, slot), None) if change.is_one_word() => {
+                let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+                change.set(&mut held, slot);
+                Ok(())
+            }
+            _ => self.store_with_notes(change, terms),
+        }
+    }
+
+    /// The same for what takes more than one store. Apart, so that the change is put
+    /// together in memory only where it is handed on.
+    #[inline(never)]
+    fn store_with_notes<'t>(
+        &'t self,
+        mut change: Change<'t>,
+        terms: Terms,
+    ) -> Result<(), NotStored> {
+        match (change.found.place, change.edit) {
             (Place::Here(home, slot), None) => {
                 let mut held = self.claim(home).ok_or(NotStored::Changed)?;
-                if change.is_one_word() {
-                    change.set(&mut held, slot);
-                } else {
-                    self.set_noted(&mut held, slot, &change);
-                }
+                self.set_noted(&mut held, slot, &change);
                 Ok(())
             }
             (Place::Here(home, slot), Some(edit)) => {
                 self.store_log(home, slot, change, edit, terms)
             }
-            (Place::Nowhere(_), _) => self.store_all(&mut [change], terms),
+            (Place::Nowhere(_), _) => self.store_all(std::slice::from_mut(&mut change), terms),
         }
     }
 
@@ -309,8 +331,9 @@ impl Table {
     }
 
     #[inline]
-    fn first_home(&self, key: Key) -> u32 {
-        self.scale(key.home)
+    fn homes(&self, key: Key) -> Homes {
+        let first = self.scale(key.home);
+        [first, self.other_home(first, key.fingerprint)]
     }
 
     /// The other bucket of a counter that may stand in `home`: the two add up to a

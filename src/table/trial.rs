@@ -1,6 +1,6 @@
 //! One try at a decision on a table, for tests of the table alone.
 
-use super::{Change, NotStored, Table, Terms, Weight};
+use super::{Change, NotStored, Scale, Table, Terms};
 use crate::algorithm::{Algorithm, Ask, Clocks, Counter, Decide, State, Verdict, Visitor};
 use crate::hash::Key;
 use crate::rule::{Limit, Sharing};
@@ -48,7 +48,7 @@ impl<'t> Trial<'t> {
             key,
             found,
             next: verdict.next,
-            weight: Weight::new(limit, verdict.remaining),
+            weight: Scale::new(limit).weight(verdict.remaining),
             edit,
         };
         (change, verdict)
@@ -94,7 +94,7 @@ impl Visitor for Of<'_> {
                 key,
                 found,
                 next: verdict.next,
-                weight: Weight::new(limit, verdict.remaining),
+                weight: Scale::new(limit).weight(verdict.remaining),
                 edit,
             };
             table.store(change, Terms { now, evict })?;

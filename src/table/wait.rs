@@ -28,6 +28,7 @@ impl Backoff {
 
     /// Waits a little: 1 to 32 spins, then a turn of the scheduler, then naps that
     /// double from 16 us to 1 ms.
+    #[cold]
     pub fn pause(&mut self) {
         let pauses = self.pauses;
         self.pauses = pauses.saturating_add(1);
