@@ -49,7 +49,6 @@ pub(crate) use crate::machine::Layout;
 pub use crate::machine::Memory;
 use crate::machine::Region;
 use crate::machine::cpu::prefetch;
-use bucket::Weight;
 pub(crate) use bucket::{Bucket, Scale};
 use bucket::{Claimed, SLOTS, Seen, Slot};
 pub(crate) use chunk::{CHUNK_WORDS, Chunk};
@@ -193,7 +192,7 @@ impl Table {
     #[inline(always)]
     pub fn fetch(&self, key: Key) -> Homes {
         let homes = self.homes(key);
-        homes.map(|home| prefetch(self.bucket(home)));
+        homes.into_iter().for_each(|home| prefetch(self.bucket(home)));
         homes
     }
 

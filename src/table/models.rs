@@ -15,7 +15,7 @@
 use loom::sync::Arc;
 use loom::thread;
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Weight};
 use super::log::Handle;
 use super::seat::{Seat, Seated, Seats};
 use super::trial::{Trial, counter};
