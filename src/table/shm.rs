@@ -19,7 +19,7 @@ use super::zone::{Entered, Progress, ZONE_BYTES, enter};
 use super::zone_name::{failed, shown};
 use crate::config::Shared;
 use crate::error::{Error, ErrorKind};
-use crate::machine::{HEADER_BYTES, Mapping, Region};
+use crate::machine::{HEADER_BYTES, HUGE_PAGE, Mapping, Region};
 
 /// How often an object is tried to be opened whose maker may not yet have let us.
 const TRIES: u32 = 100;
@@ -135,7 +135,8 @@ impl Object<'_> {
         for size in [0, size as u64] {
             retry_on_intr(|| ftruncate(&self.0, size)).map_err(failed)?;
         }
-        match retry_on_intr(|| fallocate(&self.0, FallocateFlags::empty(), 0, size as u64)) {
+        self.provide_huge(size);
+        match self.provide(0, size) {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(reason) => {
                 let _ = ftruncate(&self.0, 0);
@@ -144,6 +145,23 @@ impl Object<'_> {
                 Err(Error::new(ErrorKind::Memory, message))
             }
         }
+    }
+
+    /// Provides in huge pages what can be had so; the rest, or the lack of it, is for who
+    /// calls. The system makes none where there is nothing, hence a first byte in each.
+    fn provide_huge(&self, size: usize) {
+        let Ok(mapping) = Mapping::shared(self.0.as_fd(), size) else {
+            return;
+        };
+        for page in 0..size / HUGE_PAGE {
+            let _ = self.provide(page * HUGE_PAGE, 1);
+        }
+        mapping.make_huge();
+    }
+
+    fn provide(&self, from: usize, bytes: usize) -> Result<(), Errno> {
+        let flags = FallocateFlags::empty();
+        retry_on_intr(|| fallocate(&self.0, flags, from as u64, bytes as u64))
     }
 
     /// Refuses what others may have made, or may write to, against what the mode says.
