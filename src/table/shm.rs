@@ -6,8 +6,8 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    FallocateFlags, FileType, FlockOperation, Mode, Stat, fallocate, fchmod, flock, fstat,
-    ftruncate,
+    FallocateFlags, FileType, FlockOperation, Mode, Stat, StatVfs, fallocate, fchmod, flock, fstat,
+    fstatvfs, ftruncate,
 };
 use rustix::io::{Errno, pread, retry_on_intr};
 use rustix::process::{getegid, geteuid, getgroups};
@@ -150,6 +150,11 @@ impl Object<'_> {
     /// Provides in huge pages what can be had so; the rest, or the lack of it, is for who
     /// calls. The system makes none where there is nothing, hence a first byte in each.
     fn provide_huge(&self, size: usize) {
+        // What is too large is to be missed at once, not after all there is has been taken.
+        let has_room = |fs: StatVfs| fs.f_bavail.saturating_mul(fs.f_frsize) >= size as u64;
+        if !fstatvfs(&self.0).is_ok_and(has_room) {
+            return;
+        }
         let Ok(mapping) = Mapping::shared(self.0.as_fd(), size) else {
             return;
         };
