@@ -91,10 +91,8 @@ fn private_memory_is_advised_where_it_is_large() {
 
 fn a_zone_is_made_where_there_are_none() {
     // SAFETY: it changes which pages this process gets, and nothing in them.
-    assert_eq!(
-        unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) },
-        0
-    );
+    let failed = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
+    assert_eq!(failed, 0);
     assert_eq!(kib_of_a_zone(), [0; 2]);
 }
 
