@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileExt, PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::ptr::{NonNull, null_mut};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rl::clock::Clock;
 use rl::config::{Config, Memory};
@@ -313,7 +313,9 @@ fn memory_that_is_not_there_is_missed_at_once() {
     let mut config = Config::new();
     let text = format!("shared = {}\nmemory = 1024g\n{RULE}", zone.0);
     config.parse(text.as_bytes()).unwrap();
+    let begun = Instant::now();
     let message = refusal(Service::new(&config), ErrorKind::Memory);
+    assert!(begun.elapsed() < Duration::from_secs(1));
     assert!(message.contains("No space left"), "{message}");
     // Nothing of it stays, and nobody is kept from beginning smaller.
     assert_eq!(zone.file().metadata().unwrap().len(), 0);

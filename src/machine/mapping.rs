@@ -6,8 +6,9 @@
 
 #![allow(unsafe_code)]
 
+use std::ffi::{c_int, c_void};
 use std::os::fd::BorrowedFd;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null_mut, without_provenance_mut};
 
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
@@ -15,6 +16,14 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use super::{HEADER_BYTES, Header, Memory};
 use crate::error::{Error, ErrorKind};
 use crate::sync::AtomicU64;
+
+/// What the system can give as one page instead of 512, where it begins at a multiple of
+/// that. A processor remembers where some thousand pages are, and has to look up others.
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
+/// From this size on, huge pages are asked for in private memory. Each new key may take
+/// one whole, so a few keys would fill what is smaller, for little speed.
+const LARGE: usize = 64 << 20;
 
 /// Memory that a region can stand in.
 #[derive(Debug)]
@@ -39,15 +48,35 @@ impl Mapping {
         // SAFETY: an anonymous mapping at an address of the system's choice touches no
         // memory that anybody else uses.
         let base = unsafe { mmap_anonymous(null_mut(), size, protection, flags) };
+        let mapping = Mapping::mapped(base, size)?;
+        if size >= LARGE {
+            mapping.advise(libc::MADV_HUGEPAGE);
+        }
+        Ok(mapping)
+    }
+
+    /// The first bytes of an object that any number of processes may map, where huge
+    /// pages of it can be mapped as such.
+    pub fn shared(object: BorrowedFd<'_>, size: usize) -> Result<Mapping, Error> {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        let wish = free_place(size);
+        // SAFETY: as in `private`; the wish is granted only where nothing is mapped. What
+        // others write there meets atomics only.
+        let base = unsafe { mmap(wish, size, protection, flags, object, 0) };
         Mapping::mapped(base, size)
     }
 
-    /// The first bytes of an object that any number of processes may map.
-    pub fn shared(object: BorrowedFd<'_>, size: usize) -> Result<Mapping, Error> {
-        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-        // SAFETY: as in `private`. What others write there meets atomics only.
-        let base = unsafe { mmap(null_mut(), size, protection, flags, object, 0) };
-        Mapping::mapped(base, size)
+    /// Has the system make a huge page of each that lies in shared memory as a whole and
+    /// has some memory already, where it can (Linux 6.1). What is in there stays.
+    pub fn make_huge(&self) {
+        self.advise(libc::MADV_COLLAPSE);
+    }
+
+    /// Advice that is not taken leaves all as it was.
+    fn advise(&self, advice: c_int) {
+        // SAFETY: the memory is mapped. What is advised here changes the size of its
+        // pages, and nothing that they hold.
+        let _ = unsafe { libc::madvise(self.base.as_ptr().cast(), self.size, advice) };
     }
 
     /// The caller's memory, if it holds a header.
@@ -56,7 +85,7 @@ impl Mapping {
         Mapping { base, size, ours }.long_enough()
     }
 
-    fn mapped(base: Result<*mut std::ffi::c_void, Errno>, size: usize) -> Result<Mapping, Error> {
+    fn mapped(base: Result<*mut c_void, Errno>, size: usize) -> Result<Mapping, Error> {
         let fault = |reason: Errno| {
             let message = format!("cannot have {size} bytes of memory: {reason}");
             Error::new(ErrorKind::Memory, message)
@@ -122,6 +151,20 @@ impl Drop for Mapping {
             let _ = unsafe { munmap(self.base.as_ptr().cast(), self.size) };
         }
     }
+}
+
+/// A multiple of [`HUGE_PAGE`] from which on so many bytes were free just now, or NULL for
+/// anywhere. Who maps there may find it taken, and then gets another place.
+fn free_place(size: usize) -> *mut c_void {
+    let room = size.saturating_add(HUGE_PAGE);
+    // SAFETY: as in `private`.
+    let found = unsafe { mmap_anonymous(null_mut(), room, ProtFlags::empty(), MapFlags::PRIVATE) };
+    let Ok(found) = found else {
+        return null_mut();
+    };
+    // SAFETY: it was just mapped with this size, and nobody has been given it.
+    let _ = unsafe { munmap(found, room) };
+    without_provenance_mut(found.addr().next_multiple_of(HUGE_PAGE))
 }
 
 /// Records made of [`AtomicU64`] and nothing else, so any bits are one, and a multiple

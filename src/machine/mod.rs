@@ -26,7 +26,7 @@ use crate::table::Zone;
 use crate::table::{Bucket, CHUNK_WORDS, Chunk, Seats, Stripes};
 
 #[cfg(not(loom))]
-pub(crate) use mapping::Mapping;
+pub(crate) use mapping::{HUGE_PAGE, Mapping};
 pub use memory::Memory;
 
 /// The part of the region that is there once.

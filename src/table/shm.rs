@@ -6,8 +6,8 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{
-    FallocateFlags, FileType, FlockOperation, Mode, Stat, fallocate, fchmod, flock, fstat,
-    ftruncate,
+    FallocateFlags, FileType, FlockOperation, Mode, Stat, StatVfs, fallocate, fchmod, flock, fstat,
+    fstatvfs, ftruncate,
 };
 use rustix::io::{Errno, pread, retry_on_intr};
 use rustix::process::{getegid, geteuid, getgroups};
@@ -19,7 +19,7 @@ use super::zone::{Entered, Progress, ZONE_BYTES, enter};
 use super::zone_name::{failed, shown};
 use crate::config::Shared;
 use crate::error::{Error, ErrorKind};
-use crate::machine::{HEADER_BYTES, Mapping, Region};
+use crate::machine::{HEADER_BYTES, HUGE_PAGE, Mapping, Region};
 
 /// How often an object is tried to be opened whose maker may not yet have let us.
 const TRIES: u32 = 100;
@@ -135,7 +135,8 @@ impl Object<'_> {
         for size in [0, size as u64] {
             retry_on_intr(|| ftruncate(&self.0, size)).map_err(failed)?;
         }
-        match retry_on_intr(|| fallocate(&self.0, FallocateFlags::empty(), 0, size as u64)) {
+        self.provide_huge(size);
+        match self.provide(0, size) {
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             Err(reason) => {
                 let _ = ftruncate(&self.0, 0);
@@ -144,6 +145,28 @@ impl Object<'_> {
                 Err(Error::new(ErrorKind::Memory, message))
             }
         }
+    }
+
+    /// Provides in huge pages what can be had so; the rest, or the lack of it, is for who
+    /// calls. The system makes none where there is nothing, hence a first byte in each.
+    fn provide_huge(&self, size: usize) {
+        // What is too large is to be missed at once, not after all there is has been taken.
+        let has_room = |fs: StatVfs| fs.f_bavail.saturating_mul(fs.f_frsize) >= size as u64;
+        if !fstatvfs(&self.0).is_ok_and(has_room) {
+            return;
+        }
+        let Ok(mapping) = Mapping::shared(self.0.as_fd(), size) else {
+            return;
+        };
+        for page in 0..size / HUGE_PAGE {
+            let _ = self.provide(page * HUGE_PAGE, 1);
+        }
+        mapping.make_huge();
+    }
+
+    fn provide(&self, from: usize, bytes: usize) -> Result<(), Errno> {
+        let flags = FallocateFlags::empty();
+        retry_on_intr(|| fallocate(&self.0, flags, from as u64, bytes as u64))
     }
 
     /// Refuses what others may have made, or may write to, against what the mode says.
