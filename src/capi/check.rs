@@ -101,7 +101,8 @@ pub unsafe extern "C" fn rl_check_batch(
                 return Ok(());
             }
             let requests = read_all(requests, count, places)?;
-            Ok(service.check_batch(requests, places)?)
+            service.check_batch_into(requests.filter_map(|request| request.valid().ok()), places);
+            Ok(())
         })
     }
 }

@@ -217,9 +217,7 @@ mod tests {
 
     #[test]
     fn a_message_of_any_length_has_the_tag_of_the_paper() {
-        let message: Vec<u8> = (0..u32::from(u16::MAX))
-            .map(|n| (n * 37) as u8)
-            .collect();
+        let message: Vec<u8> = (0..u32::from(u16::MAX)).map(|n| (n * 37) as u8).collect();
         let lengths = (0..100).chain([1000, 65_534, 65_535]);
         assert!(message.len() <= LONGEST);
         for length in lengths {

@@ -148,25 +148,34 @@ impl Service {
         requests: impl Iterator<Item = Request<'a>> + Clone,
         out: &mut [Decision],
     ) -> Result<(), Error> {
-        self.counted(
-            requests
-                .clone()
-                .try_for_each(|request| request.valid().map(drop)),
-        )?;
+        self.counted(all_valid(requests.clone()))?;
+        self.check_batch_into(requests.filter_map(|request| request.valid().ok()), out);
+        Ok(())
+    }
+
+    /// The same for requests that are known to make sense.
+    pub(crate) fn check_batch_into<'a>(
+        &self,
+        mut requests: impl Iterator<Item = Valid<'a>> + Clone,
+        out: &mut [Decision],
+    ) {
         let time = Time::At(self.clock.now_ns());
-        let rules = self.rules.load();
-        let mut places = requests.zip(out);
-        loop {
-            let group = places.by_ref().take(GROUP);
-            let group = group.map(|(request, out)| (self.locate(&rules, request), request, out));
-            let group: ArrayVec<_, GROUP> = group.collect();
-            if group.is_empty() {
-                return Ok(());
+        let held = self.rules.load();
+        let rules: &Rules = &held;
+        for out in out.chunks_mut(GROUP) {
+            let mut group: ArrayVec<Located<'_>, GROUP> = ArrayVec::new();
+            for Valid(request) in requests.clone().take(out.len()) {
+                let located = self.locate(rules, request);
+                group.try_push(located).unwrap_or(());
             }
-            for (located, request, out) in group {
-                self.decide_at(&rules, located, request, time, Mode::Take, out);
-                self.count(out.allowed, 1);
+            let places = out.iter_mut().zip(&group);
+            let mut allowed = 0;
+            for ((out, &located), Valid(request)) in places.zip(requests.by_ref()) {
+                self.decide_at(rules, located, request, time, Mode::Take, out);
+                allowed += u64::from(out.allowed);
             }
+            self.count(true, allowed);
+            self.count(false, group.len() as u64 - allowed);
         }
     }
 
@@ -186,11 +195,7 @@ impl Service {
             let message = format!("{count} requests; one decision is about 1 to {MAX_REQUESTS}");
             return self.counted(Err(Error::new(ErrorKind::Argument, message)));
         }
-        self.counted(
-            requests
-                .clone()
-                .try_for_each(|request| request.valid().map(drop)),
-        )?;
+        self.counted(all_valid(requests.clone()))?;
         let rules = self.rules.load();
         let met = requests.map(|request| self.meet(&rules, request));
         let met: ArrayVec<Met<'_>, MAX_REQUESTS> = met.collect();
@@ -382,6 +387,10 @@ impl Service {
         let names = self.hasher.names(request.user, request.api);
         Met::new(rules, names, request)
     }
+}
+
+fn all_valid<'a>(mut requests: impl Iterator<Item = Request<'a>>) -> Result<(), Error> {
+    requests.try_for_each(|request| request.valid().map(drop))
 }
 
 impl<'a> Request<'a> {

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
+use super::bucket::Weight;
 use super::chunk::RUNS;
 use super::peers::Holder;
 use super::trial::{Trial, counter};
 use super::wait::Vigil;
-use super::bucket::Weight;
 use super::{Layout, NotStored, Table, Terms};
 use crate::algorithm::{Algorithm, Run, State};
 use crate::hash::{FINGERPRINT_MARKS, Key};

@@ -192,7 +192,9 @@ impl Table {
     #[inline(always)]
     pub fn fetch(&self, key: Key) -> Homes {
         let homes = self.homes(key);
-        homes.into_iter().for_each(|home| prefetch(self.bucket(home)));
+        homes
+            .into_iter()
+            .for_each(|home| prefetch(self.bucket(home)));
         homes
     }
 
