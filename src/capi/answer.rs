@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use super::decision::{refusals, rl_decision};
+use super::decision::{refusal, refusals, rl_decision};
 use super::ffi::{Failure, borrow, catch, finishes, status_of};
 use super::request::rl_request;
 use super::service::{NO_SERVICE, rl_service};
@@ -37,13 +37,7 @@ pub(super) unsafe fn answer(
     ask: impl FnOnce(&Service, &Valid<'_>, &mut Decision),
 ) -> rl_status {
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    let asked = unsafe {
-        (
-            service.as_ref(),
-            refusals(out, 1).first_mut(),
-            request.read(),
-        )
-    };
+    let asked = unsafe { (service.as_ref(), refusal(out), request.read()) };
     let (Some(rl_service(service)), Some(place), Ok(request)) = asked else {
         // SAFETY: NULL, or by the caller's word a live service.
         return wrong_argument(unsafe { service.as_ref() }.map(|rl_service(service)| service));
@@ -53,7 +47,7 @@ pub(super) unsafe fn answer(
     };
     if !finishes(|| ask(service, &request, place)) {
         // SAFETY: not NULL, so by the caller's word a place for a decision.
-        unsafe { refusals(out, 1) };
+        unsafe { refusal(out) };
         service.count_error();
         return RL_ERR_INTERNAL;
     }

@@ -98,9 +98,21 @@ const _: () = {
         retry_after_ms reset_after_ms window_ms name);
 };
 
+/// The caller's place for an answer, if there is one, which begins as a refusal.
+#[inline(always)]
+pub(super) unsafe fn refusal<'a>(out: *mut rl_decision) -> Option<&'a mut Decision> {
+    // SAFETY: NULL, or by the caller's word a place for a decision, which is written
+    // before it is read; the layouts are the same.
+    unsafe {
+        if !out.is_null() {
+            out.write(rl_decision::REFUSED);
+        }
+        out.cast::<Decision>().as_mut()
+    }
+}
+
 /// The caller's places for answers, which begin as refusals. There are none where
 /// `out` is NULL or so many cannot lie in memory.
-#[inline(always)]
 pub(super) unsafe fn refusals<'a>(out: *mut rl_decision, count: usize) -> &'a mut [Decision] {
     if out.is_null() || count > isize::MAX as usize / size_of::<rl_decision>() {
         return &mut [];
