@@ -67,7 +67,7 @@ impl Visitor for Try<'_, '_> {
         } = attempt;
         let found = table.find(key);
         let now = match time {
-            Time::Now => clock.now_ns(),
+            Time::Now => clock.now_by(table.anchor()),
             Time::At(now) => now,
         };
         let mut edit = None;

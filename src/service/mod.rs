@@ -91,7 +91,7 @@ impl Service {
             rules: Current::new(rules),
             queues: Queues::default(),
             hasher,
-            clock: config.clock(),
+            clock: config.clock().counting(),
             clocks,
             table,
         })
@@ -139,7 +139,7 @@ impl Service {
         out: &mut [Decision],
     ) -> Result<(), Error> {
         self.counted(requests.clone().try_for_each(Request::valid))?;
-        let time = Time::At(self.clock.now_ns());
+        let time = Time::At(self.now_ns());
         let rules = self.rules.load();
         let mut places = requests.zip(out);
         loop {
@@ -257,6 +257,11 @@ impl Service {
     /// Counts a call that failed before it came to a method of this service.
     pub fn count_error(&self) {
         self.table.count(Event::Error, 1);
+    }
+
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.clock.now_by(self.table.anchor())
     }
 
     fn counted<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
