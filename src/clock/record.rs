@@ -24,8 +24,8 @@ const MOST_TICKS: u64 = 512;
 /// a million. Also how long a claim counts whose owner does not come to an end.
 pub(super) const MEASURE_NS: u64 = 10_000_000;
 
-/// How old an anchor is, at least, before another takes its place: keeps processors whose
-/// counters differ from replacing each other's without end.
+/// How old an anchor is, at least, before another takes its place: of all who find one
+/// expired at the same time, the first makes the next, and the others leave it alone.
 const LEAST_NS: u64 = 20_000;
 
 /// How far from the clock a foretold reading may lie, beside one part in 2048 of the time

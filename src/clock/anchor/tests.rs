@@ -160,8 +160,9 @@ fn put(anchor: &Anchor, [instant, ticks, rate]: [u64; 3]) {
 fn the_clock_is_read_until_two_measurements_agree() {
     let (machine, anchor) = (Machine::new(2_600), Anchor::new());
     while machine.time.get() < 2 * MEASURE_NS {
-        assert!(!machine.counts(&anchor));
+        let looks = machine.looks.get();
         assert_eq!(machine.stray(&anchor), 0);
+        assert!(machine.looks.get() > looks);
         machine.pass(100 * US);
     }
     machine.counts_after(&anchor, MS);
@@ -289,6 +290,20 @@ fn of_two_who_make_an_anchor_at_once_one_does() {
     assert_eq!(anchor.found(), one);
 }
 
+#[test]
+fn of_all_who_find_an_anchor_expired_the_first_replaces_it() {
+    let (machine, anchor) = Machine::counting(2_600);
+    machine.pass(MS);
+    let expired = anchor.found();
+    anchor.look(&machine);
+    let replaced = anchor.found();
+    assert_ne!(replaced, expired);
+    for _ in 0..64 {
+        anchor.look(&machine);
+        assert_eq!(anchor.found(), replaced);
+    }
+}
+
 /// The steps of `replace` from one on, up to another.
 fn steps(anchor: &Anchor, found: Record, next: Record, range: std::ops::Range<usize>) {
     let claim = next.instant & !USABLE;
@@ -343,6 +358,24 @@ fn who_comes_back_after_a_long_stop_changes_nothing() {
             assert_eq!(words(&anchor), before);
         }
     }
+}
+
+#[test]
+fn who_comes_back_to_the_rate_that_it_knew_changes_nothing() {
+    let (machine, anchor) = Machine::counting(2_000);
+    machine.pass(MS);
+    let found = anchor.found();
+    let (ns, ticks) = (machine.clock(), machine.ticks());
+    // The counter seems to have jumped: the rate is not believed any more.
+    let next = found.next(Pair {
+        ns,
+        ticks: ticks + 1_000_000,
+    });
+    steps(&anchor, found, next, 0..2);
+    machine.counts_after(&anchor, 6 * MEASURE_NS);
+    let before = anchor.found();
+    steps(&anchor, found, next, 2..4);
+    assert_eq!(anchor.found(), before);
 }
 
 fn word() -> impl Strategy<Value = u64> {
