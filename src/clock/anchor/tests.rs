@@ -313,7 +313,7 @@ fn steps(anchor: &Anchor, found: Record, next: Record, range: std::ops::Range<us
         (&anchor.rate, found.rate, next.rate),
         (&anchor.instant, claim, next.instant),
     ];
-    for (word, found, next) in &all[range] {
+    for (word, found, next) in all.iter().take(range.end).skip(range.start) {
         if swap(word, *found, *next).is_none() {
             return;
         }
