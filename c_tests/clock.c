@@ -237,6 +237,7 @@ int main(void) {
     a_callback_clock_is_read_once_a_call();
     a_callback_clock_is_what_the_service_goes_by();
     the_clocks_of_the_system_go("monotonic");
+    the_clocks_of_the_system_go("monotonic-vdso");
     the_clocks_of_the_system_go("monotonic-coarse");
     the_clocks_of_the_system_go("realtime");
     steps_back(a_step_back_gives_no_extra_burst);

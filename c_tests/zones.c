@@ -102,8 +102,8 @@ static const struct {
 } words[] = {
     {0, 0x1234, "neither zeroed nor a zone", "another name"},
     {0, UINT64_MAX, "neither zeroed nor a zone", "another name"},
-    {1, 0, "layout version 0, this library has 1", anew},
-    {1, 2, "layout version 2, this library has 1", anew},
+    {1, 0, "layout version 0, this library has 2", anew},
+    {1, 1, "layout version 1, this library has 2", anew},
     {1, UINT64_MAX, "layout version 18446744073709551615", anew},
     {2, 0, "damaged: it says it has 0 buckets", anew},
     {2, 1 << 20, "cut short", anew},
@@ -158,7 +158,7 @@ static void a_zone_cut_short(void) {
 /* Nothing, zeros, or a claim and something behind it: its maker is dead. */
 static void what_a_dead_maker_left(void) {
     static unsigned char left[HEADER * 3];
-    const uint64_t claim = 0xc1aull << 52 | 0xffffffff, version = 1;
+    const uint64_t claim = 0xc1aull << 52 | 0xffffffff, version = 2;
     for (size_t size = 0; size <= sizeof left; size += HEADER) {
         for (int claimed = 0; claimed < (size == 0 ? 1 : 2); claimed++) {
             rl_service *service = NULL;

@@ -81,14 +81,15 @@
  * window use the same counters, each with its own limit. Where they should not, make the
  * windows differ: 1h and 3601s.
  *
- * Settings are memory (what the counters may ever take, such as 32m), clock (monotonic,
- * monotonic-coarse or realtime), on-full (evict, deny or allow: what becomes of a new
- * name when the table is full of live counters) and match (first, or all: not only the
- * most specific rule counts, but those of the pair, the user, the API and the default, as
- * one decision). With match = all, unlimited adds no limit and lifts none, deny refuses,
- * each of the four kinds of rule has counters of its own, and no request may meet more
- * than 8 limits. And there are shared and shared-mode, for counters that many processes
- * have in common: see MANY PROCESSES below.
+ * Settings are memory (what the counters may ever take, such as 32m), clock (monotonic;
+ * monotonic-vdso, the same clock but never read by the processor's counter;
+ * monotonic-coarse or realtime), on-full (evict, deny or allow: what becomes of a new name
+ * when the table is full of live counters) and match (first, or all: not only the most
+ * specific rule counts, but those of the pair, the user, the API and the default, as one
+ * decision). With match = all, unlimited adds no limit and lifts none, deny refuses, each
+ * of the four kinds of rule has counters of its own, and no request may meet more than 8
+ * limits. And there are shared and shared-mode, for counters that many processes have in
+ * common: see MANY PROCESSES below.
  *
  *
  * THE CALLS THAT ASK

@@ -214,7 +214,7 @@ fn a_setting_out_of_its_range_is_refused() {
         ("memory = -1", 1, 10, memory),
         ("memory = 1t", 1, 10, memory),
         ("memory x = 1m", 1, 8, "followed by ="),
-        ("clock = sundial", 1, 9, "monotonic, monotonic-coarse or realtime, found `sundial`"),
+        ("clock = sundial", 1, 9, "monotonic, monotonic-vdso, monotonic-coarse or realtime, found `sundial`"),
         ("match = every", 1, 9, "match must be first or all, found `every`"),
         ("on-full = panic", 1, 11, "evict, deny or allow, found `panic`"),
     ]);

@@ -199,6 +199,7 @@ fn settings_have_defaults_and_are_read() {
     }
     for (text, clock) in [
         ("monotonic", "Monotonic"),
+        ("monotonic-vdso", "MonotonicVdso"),
         ("monotonic-coarse", "MonotonicCoarse"),
         ("realtime", "Realtime"),
     ] {

@@ -153,9 +153,9 @@ fn only_a_zone_that_is_there_can_be_removed() {
 
 #[test]
 fn another_layout_version_is_refused() {
-    let message = Zone::new("version").refusal(&[(1, 2)]);
+    let message = Zone::new("version").refusal(&[(1, 1)]);
     assert!(
-        message.contains("layout version 2, this library has 1"),
+        message.contains("layout version 1, this library has 2"),
         "{message}"
     );
     assert!(message.contains("rl_zone_unlink"), "{message}");

@@ -35,9 +35,13 @@ pub(super) fn memory(value: Span<'_>) -> Result<u64, Error> {
 pub(super) fn clock(value: Span<'_>) -> Result<SystemClock, Error> {
     match value.bytes {
         b"monotonic" => Ok(SystemClock::Monotonic),
+        b"monotonic-vdso" => Ok(SystemClock::MonotonicVdso),
         b"monotonic-coarse" => Ok(SystemClock::MonotonicCoarse),
         b"realtime" => Ok(SystemClock::Realtime),
-        _ => Err(value.expected("clock must be monotonic, monotonic-coarse or realtime")),
+        _ => {
+            Err(value
+                .expected("clock must be monotonic, monotonic-vdso, monotonic-coarse or realtime"))
+        }
     }
 }
 

@@ -29,3 +29,9 @@ pub(crate) fn ticks() -> u64 {
     // PR_SET_TSC), it does so to the clock that it hands out by the vDSO as well.
     unsafe { x86_64::_rdtsc() }
 }
+
+/// No counter.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn ticks() -> u64 {
+    0
+}

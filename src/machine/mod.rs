@@ -17,6 +17,7 @@ mod memory;
 #[cfg(not(loom))]
 pub(crate) mod wiped;
 
+use crate::clock::Anchor;
 use crate::error::Error;
 #[cfg(not(loom))]
 use crate::error::ErrorKind;
@@ -43,6 +44,8 @@ pub(crate) struct Header {
     _reserved: [AtomicU64; 6],
     pub stripes: Stripes,
     pub seats: Seats,
+    /// What the clock is read by, on a cache line of its own.
+    pub anchor: Anchor,
 }
 
 /// How the memory is divided.
@@ -103,6 +106,7 @@ mod mapped {
     use super::*;
 
     const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
+    const _: () = assert!(std::mem::offset_of!(Header, anchor) % 64 == 0);
     const _: () = assert!(size_of::<Bucket>() == BUCKET_BYTES);
     const _: () = assert!(size_of::<Chunk>() == CHUNK_BYTES);
 
@@ -206,6 +210,7 @@ mod modelled {
                     _reserved: std::array::from_fn(|_| AtomicU64::new(0)),
                     stripes: Stripes::new(),
                     seats: std::array::from_fn(|_| Seat::new()),
+                    anchor: Anchor::new(),
                 },
                 buckets: (0..layout.buckets).map(|_| Bucket::new()).collect(),
                 chunks: (0..layout.chunks).map(|_| Chunk::new()).collect(),

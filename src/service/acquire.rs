@@ -49,7 +49,7 @@ impl Service {
             return self.counted(Err(Error::new(ErrorKind::Unsupported, message)));
         }
         let timeout_ns = timeout_ms.saturating_mul(1_000_000);
-        let deadline = self.clock.now_ns().saturating_add(timeout_ns);
+        let deadline = self.now_ns().saturating_add(timeout_ns);
         if timeout_ms == 0 {
             self.decide(request, Time::Now, Mode::Take, out);
         } else {
@@ -72,7 +72,7 @@ impl Service {
         let place = self.queues.join(key);
         while !place.is_first() {
             self.decide(request, Time::Now, Mode::Look, out);
-            if self.misses(out, deadline) || self.clock.now_ns() >= deadline {
+            if self.misses(out, deadline) || self.now_ns() >= deadline {
                 // What was only looked at has not been given.
                 out.allowed = false;
                 out.retry_after_ms = out.retry_after_ms.max(1);
@@ -87,14 +87,14 @@ impl Service {
             }
             let wait_ns = out.retry_after_ms.saturating_mul(1_000_000);
             self.clock
-                .sleep_until(self.clock.now_ns().saturating_add(wait_ns));
+                .sleep_until(self.now_ns().saturating_add(wait_ns));
         }
     }
 
     /// Whether the deadline comes before the request can pass.
     fn misses(&self, decision: &Decision, deadline: u64) -> bool {
         let wait_ns = decision.retry_after_ms.saturating_mul(1_000_000);
-        let opens_at = self.clock.now_ns().saturating_add(wait_ns);
+        let opens_at = self.now_ns().saturating_add(wait_ns);
         decision.retry_after_ms == NEVER || opens_at > deadline
     }
 

@@ -51,7 +51,7 @@ impl Attempt<'_> {
         } = self;
         let found = table.find_in(homes, key);
         let now = match time {
-            Time::Now => self.clock.now_ns(),
+            Time::Now => self.clock.now_by(table.anchor()),
             Time::At(now) => now,
         };
         let mut edit = None;

@@ -165,7 +165,7 @@ impl<'a> Joint<'a> {
     /// The time, which is to be read after the counters have been found.
     fn read(&self, time: Time) -> u64 {
         match time {
-            Time::Now => self.clock.now_ns(),
+            Time::Now => self.clock.now_by(self.table.anchor()),
             Time::At(now) => now,
         }
     }
@@ -241,7 +241,7 @@ impl<'a> Joint<'a> {
     pub fn refund(&mut self) {
         let mut backoff = Backoff::new();
         loop {
-            let now = self.clock.now_ns();
+            let now = self.read(Time::Now);
             let mut changes: ArrayVec<Change<'_>, MAX_CHANGES> = ArrayVec::new();
             for part in &mut self.parts {
                 if !part.found.exists() {

@@ -95,7 +95,7 @@ impl Service {
             rules: Current::new(rules),
             queues: Queues::default(),
             hasher,
-            clock: config.clock(),
+            clock: config.clock().counting(),
             clocks,
             table,
         })
@@ -159,7 +159,7 @@ impl Service {
         mut requests: impl Iterator<Item = Valid<'a>> + Clone,
         out: &mut [Decision],
     ) {
-        let time = Time::At(self.clock.now_ns());
+        let time = Time::At(self.now_ns());
         let held = self.rules.load();
         let rules: &Rules = &held;
         for out in out.chunks_mut(GROUP) {
@@ -274,6 +274,11 @@ impl Service {
     /// Counts a call that failed before it came to a method of this service.
     pub fn count_error(&self) {
         self.table.count(Event::Error, 1);
+    }
+
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.clock.now_by(self.table.anchor())
     }
 
     fn counted<T>(&self, result: Result<T, Error>) -> Result<T, Error> {

@@ -52,7 +52,7 @@ impl Service {
     pub fn stats(&self) -> Stats {
         let table = &self.table;
         let sum = |event| table.counted(event);
-        let census = table.census(self.clock.now_ns());
+        let census = table.census(self.now_ns());
         Stats {
             allowed: sum(Event::Allowed),
             denied: sum(Event::Denied),

@@ -73,6 +73,7 @@ pub(crate) use zone::Zone;
 pub(crate) use zone_name::{unlink_zone, valid_zone_name};
 
 use crate::algorithm::State;
+use crate::clock::Anchor;
 use crate::hash::Key;
 
 /// The counters of a service.
@@ -271,6 +272,12 @@ impl Table {
         seat.note_chunks(held.number, held.index(slot), slot.state(), log);
         held.claimed.clear(slot);
         seat.settle_chunks();
+    }
+
+    /// What the clock is read by.
+    #[inline(always)]
+    pub fn anchor(&self) -> &Anchor {
+        &self.region.header().anchor
     }
 
     /// How many counters the table has room for.

@@ -29,7 +29,7 @@ const MAGIC: u64 = u64::from_be_bytes(*b"\0rl zone");
 const CLAIM: u64 = 0xc1a << 52;
 
 /// The layout of everything in the region. Another one gets another number.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// How long a claim is left alone of which it cannot be found out whether its holder
 /// lives.

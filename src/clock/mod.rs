@@ -3,6 +3,13 @@
 //!
 //! A reading is whole nanoseconds. Readings above [`MAX_NS`] count as `MAX_NS`,
 //! which leaves room to add any two windows without overflow.
+//!
+//! A service reads `CLOCK_MONOTONIC` by the processor's counter (`tsc`) where it can,
+//! from an `anchor` that stands beside its counters and is kept as `record` says.
+
+mod anchor;
+mod record;
+mod tsc;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,15 +22,21 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::error::{Error, ErrorKind};
 use crate::fork::PerProcess;
 
+pub(crate) use anchor::Anchor;
+
 /// The last instant a clock can show: 2^63-1 ns, 292 years.
 pub const MAX_NS: u64 = i64::MAX as u64;
 
 /// A clock of the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SystemClock {
-    /// `CLOCK_MONOTONIC`: never steps; stands still while the machine sleeps.
+    /// `CLOCK_MONOTONIC`: never steps; stands still while the machine sleeps. A service
+    /// reads it by the processor's time stamp counter, to less than 1 µs, where the
+    /// kernel takes the time from that.
     #[default]
     Monotonic,
+    /// `CLOCK_MONOTONIC`, always as the kernel gives it.
+    MonotonicVdso,
     /// `CLOCK_MONOTONIC_COARSE`: the same to some milliseconds, and cheaper.
     MonotonicCoarse,
     /// `CLOCK_REALTIME`: the time of day; steps when somebody sets it.
@@ -37,6 +50,8 @@ pub struct Clock(Source);
 #[derive(Clone)]
 enum Source {
     System(SystemClock),
+    /// `CLOCK_MONOTONIC`, by the counter where there is an anchor.
+    Counter,
     Manual(Arc<Manual>),
     Callback(Arc<dyn Fn() -> u64 + Send + Sync>),
 }
@@ -44,7 +59,9 @@ enum Source {
 /// What times of a clock can be compared with: those of the same kind, and no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    System(SystemClock),
+    Monotonic,
+    MonotonicCoarse,
+    Realtime,
     Manual,
     Callback,
 }
@@ -74,11 +91,30 @@ impl Clock {
         Clock(Source::Callback(Arc::new(now)))
     }
 
+    /// The same clock, read by the counter where the kernel does so. Asks the kernel.
+    pub(crate) fn counting(self) -> Clock {
+        match self.0 {
+            Source::System(SystemClock::Monotonic) if tsc::is_trusted() => Clock(Source::Counter),
+            _ => self,
+        }
+    }
+
+    /// The time now, in nanoseconds, at most [`MAX_NS`], by an anchor if the clock goes
+    /// by one.
+    #[inline(always)]
+    pub(crate) fn now_by(&self, anchor: &Anchor) -> u64 {
+        match &self.0 {
+            Source::Counter => anchor.now_ns(&tsc::Machine).min(MAX_NS),
+            _ => self.now_ns(),
+        }
+    }
+
     /// The time now, in nanoseconds, at most [`MAX_NS`].
     #[inline]
     pub fn now_ns(&self) -> u64 {
+        use SystemClock::{Monotonic, MonotonicVdso};
         let now = match &self.0 {
-            Source::System(SystemClock::Monotonic) => read(ClockId::Monotonic),
+            Source::Counter | Source::System(Monotonic | MonotonicVdso) => read(ClockId::Monotonic),
             Source::System(SystemClock::MonotonicCoarse) => read(ClockId::MonotonicCoarse),
             Source::System(SystemClock::Realtime) => read(ClockId::Realtime),
             // Acquire: whoever sees the new time also sees what was done before it was set.
@@ -113,10 +149,13 @@ impl Clock {
         Ok(())
     }
 
-    /// Which kind of clock it is.
+    /// Which kind of clock it is: however it is read, `CLOCK_MONOTONIC` is one.
     pub(crate) fn kind(&self) -> Kind {
+        use SystemClock::{Monotonic, MonotonicCoarse, MonotonicVdso, Realtime};
         match &self.0 {
-            Source::System(clock) => Kind::System(*clock),
+            Source::Counter | Source::System(Monotonic | MonotonicVdso) => Kind::Monotonic,
+            Source::System(MonotonicCoarse) => Kind::MonotonicCoarse,
+            Source::System(Realtime) => Kind::Realtime,
             Source::Manual(_) => Kind::Manual,
             Source::Callback(_) => Kind::Callback,
         }
@@ -136,7 +175,7 @@ impl Clock {
                 // It may be set meanwhile.
                 thread::park_timeout(wait.min(Duration::from_secs(1)));
             }
-            Source::System(_) => thread::park_timeout(wait),
+            Source::System(_) | Source::Counter => thread::park_timeout(wait),
             Source::Manual(manual) => manual.sleep_until(until_ns),
             Source::Callback(_) => {}
         }
@@ -156,26 +195,25 @@ impl Clock {
 impl Kind {
     /// All kinds. In shared memory, each is known by its place here.
     pub const ALL: [Kind; 5] = [
-        Kind::System(SystemClock::Monotonic),
-        Kind::System(SystemClock::MonotonicCoarse),
-        Kind::System(SystemClock::Realtime),
+        Kind::Monotonic,
+        Kind::MonotonicCoarse,
+        Kind::Realtime,
         Kind::Manual,
         Kind::Callback,
     ];
 
     /// Whether its times depend on the time namespace.
     pub fn is_monotonic(self) -> bool {
-        use SystemClock::{Monotonic, MonotonicCoarse};
-        matches!(self, Kind::System(Monotonic | MonotonicCoarse))
+        matches!(self, Kind::Monotonic | Kind::MonotonicCoarse)
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::System(SystemClock::Monotonic) => "clock = monotonic",
-            Kind::System(SystemClock::MonotonicCoarse) => "clock = monotonic-coarse",
-            Kind::System(SystemClock::Realtime) => "clock = realtime",
+            Kind::Monotonic => "clock = monotonic",
+            Kind::MonotonicCoarse => "clock = monotonic-coarse",
+            Kind::Realtime => "clock = realtime",
             Kind::Manual => "a manual clock",
             Kind::Callback => "a clock function",
         })
@@ -209,6 +247,7 @@ impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Source::System(clock) => clock.fmt(f),
+            Source::Counter => SystemClock::Monotonic.fmt(f),
             Source::Manual(manual) => write!(f, "Manual({})", manual.now.load(Ordering::Relaxed)),
             Source::Callback(_) => f.write_str("Callback"),
         }
