@@ -35,7 +35,7 @@ $(TARGET)/release/librl.so: $(SOURCES)
 $(TARGET)/release/librl.a: $(TARGET)/release/librl.so ;
 
 $(SO): $(TARGET)/release/librl.so | $(BUILD)
-	@cp $< $@
+	@$(INSTALL) -m 755 $< $@
 $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so: $(SO)
 	@ln -sf $(<F) $@
 

@@ -53,27 +53,27 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// What the one limit of a rule says. Apart for yes and no, so that the first eight
-    /// bytes are one number.
+    /// What the one limit of a rule says. Field by field, since the whole would be put
+    /// together elsewhere first.
     #[inline(always)]
     pub(super) fn fill(&mut self, limit: &Limited, verdict: &Verdict) {
-        let told = Decision {
-            remaining: verdict.remaining,
-            reset_after_ms: up_to_ms(verdict.reset_ns),
-            ..Decision::about(limit)
-        };
-        *self = if verdict.allowed {
-            Decision {
-                allowed: true,
-                ..told
-            }
+        let refused = !verdict.allowed;
+        self.allowed = verdict.allowed;
+        self.flags = 0;
+        self.limit_count = 1;
+        self.limit_index = 0;
+        self.denied_by = u8::from(refused);
+        self.reserved = [0; 3];
+        self.limit = limit.capacity;
+        self.remaining = verdict.remaining;
+        self.retry_after_ms = if refused {
+            whole_ms(verdict.retry_ns)
         } else {
-            Decision {
-                denied_by: 1,
-                retry_after_ms: whole_ms(verdict.retry_ns),
-                ..told
-            }
+            0
         };
+        self.reset_after_ms = up_to_ms(verdict.reset_ns);
+        self.window_ms = limit.window_ms;
+        self.name = limit.name_alone;
     }
 
     /// An answer without a counter: allowed, or refused until there may be room.
