@@ -1,24 +1,29 @@
-//! The limiters that a Rust program calls: librl by its C interface, governor as its
-//! users call it, and the floor, which is no limiter but what none can do without.
+//! The limiters that a Rust program calls: librl by its C interface, and governor as its
+//! users call it.
 //!
 //! All are asked for the same: a limit that nobody reaches, one that is used up, and
 //! three limits at once, of which one is the pair's, one the user's and one everybody's.
 
-use std::hint::black_box;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota};
-use rl::clock::{Clock, SystemClock};
-use siphasher::sip::SipHasher13;
 
-use super::interface::Service;
-use super::names::Name;
+use super::library::{MEMORY, Place, Service};
+use super::names::{self, HOT, Name};
 
-const ORDERS: &[u8] = b"/v1/orders";
-const CLOSED: &[u8] = b"/v1/closed";
-const LIMITS: &[u8] = b"/v1/limits";
+pub const ORDERS: &[u8; 10] = b"/v1/orders";
+pub const CLOSED: &[u8; 10] = b"/v1/closed";
+const LIMITS: &[u8; 10] = b"/v1/limits";
+
+/// Makes a limiter know its keys, in an order that is not that of their use: what it has
+/// for each would else lie as the calls come, which flatters one that allocates.
+pub fn fill(limiter: &impl Limiter, keys: usize) {
+    limiter.closed(&HOT);
+    for n in 0..keys {
+        assert!(limiter.open(&names::name(n)));
+    }
+}
 
 pub trait Limiter: Sync {
     /// By the limit that nobody reaches.
@@ -39,12 +44,24 @@ pub struct Librl(Service);
 
 impl Librl {
     pub fn new() -> Librl {
-        let rules = "memory = 64m\n\
+        Librl::with(MEMORY)
+    }
+
+    /// With so many bytes of memory.
+    pub fn with(memory: usize) -> Librl {
+        let rules = format!(
+            "memory = {memory}\n\
             default = token-bucket,1000000000,1\n\
             api./v1/closed = token-bucket,1,36500d\n\
             api./v1/limits = token-bucket,1000000000,1 \
-                + token-bucket,1000000000,60,per=user + token-bucket,1000000000,3600,per=all\n";
-        Librl(Service::new(rules, None))
+                + token-bucket,1000000000,60,per=user + token-bucket,1000000000,3600,per=all\n"
+        );
+        Librl(Service::new(&rules, Place::Private))
+    }
+
+    /// How many keys had to be forgotten while they counted.
+    pub fn evicted_live(&self) -> u64 {
+        self.0.evicted_live_and_memory().0
     }
 }
 
@@ -126,53 +143,4 @@ fn key(user: &Name, api: &[u8]) -> String {
 fn text(name: &[u8]) -> &str {
     // SAFETY: all names here are ASCII.
     unsafe { std::str::from_utf8_unchecked(name) }
-}
-
-#[repr(align(64))]
-struct Line([AtomicU64; 8]);
-
-/// Two names hashed, the clock read, and a cache line touched: one of as many as the
-/// counters of a million keys take in librl, 32 MiB. The clock is the library's, by the
-/// vDSO of the kernel.
-pub struct Floor {
-    lines: Vec<Line>,
-    hasher: SipHasher13,
-    clock: Clock,
-}
-
-impl Floor {
-    pub fn new() -> Floor {
-        let line = |_| Line([const { AtomicU64::new(0) }; 8]);
-        Floor {
-            lines: (0..(32 << 20) / size_of::<Line>()).map(line).collect(),
-            hasher: SipHasher13::new_with_keys(1, 2),
-            clock: Clock::system(SystemClock::Monotonic),
-        }
-    }
-
-    #[inline]
-    fn find(&self, user: &Name, api: &[u8]) -> (&AtomicU64, u64) {
-        let hash = self.hasher.hash(user) ^ self.hasher.hash(black_box(api));
-        let Line(words) = &self.lines[hash as usize % self.lines.len()];
-        (&words[0], self.clock.now_ns())
-    }
-}
-
-impl Limiter for Floor {
-    /// Changes the line, as a counter that is charged.
-    fn open(&self, user: &Name) -> bool {
-        let (word, now) = self.find(user, ORDERS);
-        word.store((word.load(Relaxed) ^ now) | 1, Relaxed);
-        true
-    }
-
-    /// Only reads it: no word that is read is greater than the last.
-    fn closed(&self, user: &Name) -> bool {
-        let (word, now) = self.find(user, CLOSED);
-        word.load(Relaxed) == now
-    }
-
-    fn three(&self, user: &Name) -> bool {
-        self.open(user)
-    }
 }
