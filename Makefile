@@ -82,7 +82,7 @@ check-demo: $(BUILD)/walkthrough $(BUILD)/weblog # both print exactly what they 
 # The benchmark opens the shared library that is built here.
 MEASURE     = $(CARGO) bench --quiet --locked --bench measure --
 REPORT      = python3 -B benches/report
-REPETITIONS = 7
+REPETITIONS = 5
 MOST_KEYS   = 50000000
 PROGRAMS    = $(BUILD)/bench/Buckets.class $(BUILD)/bench/buckets
 

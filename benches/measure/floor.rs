@@ -1,5 +1,5 @@
-//! The floor: no limiter, but what none can do without. The bytes of both names are
-//! hashed together, in one go; the time stamp counter is the clock; and one cache line is
+//! The floor: no limiter, but what none can do without. Both names, of any length, are
+//! hashed in one go each; the time stamp counter is the clock; and one cache line is
 //! touched, of as many as librl has memory. Nothing is looked up, compared or answered.
 
 use std::hint::black_box;
@@ -28,9 +28,9 @@ impl Floor {
         }
     }
 
-    #[inline]
-    fn find(&self, user: &Name, api: &[u8; 10]) -> &AtomicU64 {
-        let hash = self.hasher.hash(&together(user, api));
+    #[inline(always)]
+    fn find(&self, user: &[u8], api: &[u8]) -> &AtomicU64 {
+        let hash = self.hasher.hash(user) ^ self.hasher.hash(api);
         // The upper bits of a product, in place of a division.
         let place = u128::from(hash) * self.lines.len() as u128;
         let Line(words) = &self.lines[(place >> 64) as usize];
@@ -38,68 +38,62 @@ impl Floor {
     }
 }
 
+// Functions that are called, and know no more of the names than a library's do.
+
+/// Changes the line, as a counter that is charged.
+#[inline(never)]
+fn open(floor: &Floor, user: &[u8], api: &[u8]) -> bool {
+    change(floor.find(user, api), ticks())
+}
+
+/// Only reads it: no word there is a time to come.
+#[inline(never)]
+fn closed(floor: &Floor, user: &[u8], api: &[u8]) -> bool {
+    floor.find(user, api).load(Relaxed) > ticks()
+}
+
+/// Has all lines brought near, and then touches them.
+#[inline(never)]
+fn batch<const N: usize>(floor: &Floor, users: [&[u8]; N], api: &[u8]) -> usize {
+    let words = users.map(|user| floor.find(user, api));
+    words.into_iter().for_each(prefetch);
+    let now = ticks();
+    words.into_iter().filter(|word| change(word, now)).count()
+}
+
 impl Limiter for Floor {
-    /// Changes the line, as a counter that is charged.
-    #[inline]
     fn open(&self, user: &Name) -> bool {
-        change(self.find(user, ORDERS), ticks())
+        open(self, black_box(&user[..]), black_box(&ORDERS[..]))
     }
 
-    /// Only reads it: no word there is a time to come.
-    #[inline]
     fn closed(&self, user: &Name) -> bool {
-        self.find(user, CLOSED).load(Relaxed) > ticks()
+        closed(self, black_box(&user[..]), black_box(&CLOSED[..]))
     }
 
     fn three(&self, user: &Name) -> bool {
         self.open(user)
     }
 
-    /// Brings all lines near, and then touches them.
-    #[inline]
     fn batch<const N: usize>(&self, users: &[Name; N]) -> usize {
-        let words = users.each_ref().map(|user| self.find(user, ORDERS));
-        words.into_iter().for_each(prefetch);
-        let now = ticks();
-        words.into_iter().filter(|word| change(word, now)).count()
+        let users = users.each_ref().map(|user| black_box(&user[..]));
+        batch(self, users, black_box(&ORDERS[..]))
     }
 }
 
-/// The bytes of both names. They are put together in registers: a copy of one beside the
-/// other would be read again before it is written, at some ns.
-#[inline]
-pub fn together(user: &Name, api: &[u8; 10]) -> [u8; 22] {
-    let word = |bytes: &[u8]| {
-        let mut word = [0; 8];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    };
-    let api = black_box(api);
-    let (begin, end) = (word(&api[..8]), word(&api[8..]));
-    let words = [
-        word(&user[..8]),
-        word(&user[8..]) | begin << 32,
-        begin >> 32 | end << 32,
-    ];
-    let mut both = [0; 22];
-    both[..8].copy_from_slice(&words[0].to_le_bytes());
-    both[8..16].copy_from_slice(&words[1].to_le_bytes());
-    both[16..].copy_from_slice(&words[2].to_le_bytes()[..6]);
-    both
-}
-
-#[inline]
+#[inline(always)]
 fn change(word: &AtomicU64, now: u64) -> bool {
     word.store((word.load(Relaxed) ^ now) >> 1, Relaxed);
     true
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline(always)]
 pub fn ticks() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline(always)]
 fn prefetch(word: &AtomicU64) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const *word).cast()) };

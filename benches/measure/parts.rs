@@ -7,7 +7,7 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 use siphasher::sip::SipHasher13;
 
-use super::floor::{ticks, together};
+use super::floor::ticks;
 use super::library::{Config, Place, Zone};
 use super::limiters::ORDERS;
 use super::names::HOT;
@@ -16,32 +16,16 @@ const CALLS: usize = 100_000;
 
 /// Hands on the nanoseconds of each part, in each way that there is.
 pub fn measure(mut keep: impl FnMut(&str, &str, f64)) {
-    keep(
-        "clock",
-        "vDSO",
-        repeated(|| clock_gettime(ClockId::Monotonic)),
-    );
-    keep("clock", "TSC", repeated(ticks));
     let hasher = SipHasher13::new_with_keys(1, 2);
     let hash = |name: &[u8]| hasher.hash(black_box(name));
-    keep(
-        "two names hashed",
-        "SipHash-1-3 each",
-        repeated(|| hash(&HOT) ^ hash(ORDERS)),
-    );
-    let at_once = || hash(&together(black_box(&HOT), ORDERS));
-    keep("two names hashed", "SipHash-1-3 at once", repeated(at_once));
-    let rules = "memory = 32m\ndefault = token-bucket,10,1\n";
-    keep(
-        "rl_service_new, 32 MiB",
-        "private",
-        making(rules, Place::Private),
-    );
-    keep(
-        "rl_service_new, 32 MiB",
-        "zone",
-        making(rules, Place::Zone(&Zone::new("making"))),
-    );
+    let both = || hash(&HOT) ^ hash(ORDERS);
+    let read = || clock_gettime(ClockId::Monotonic);
+    keep("clock", "vDSO", repeated(read));
+    keep("clock", "TSC", repeated(ticks));
+    keep("two names hashed", "SipHash-1-3", repeated(both));
+    let zone = Zone::new("making");
+    keep("rl_service_new, 32 MiB", "private", making(Place::Private));
+    keep("rl_service_new, 32 MiB", "zone", making(Place::Zone(&zone)));
 }
 
 fn repeated<T>(part: impl Fn() -> T) -> f64 {
@@ -51,7 +35,8 @@ fn repeated<T>(part: impl Fn() -> T) -> f64 {
 }
 
 /// How long it takes to make one service.
-fn making(rules: &str, place: Place) -> f64 {
+fn making(place: Place) -> f64 {
+    let rules = "memory = 32m\ndefault = token-bucket,10,1\n";
     let config = Config::new(rules, place).expect("rules");
     let began = Instant::now();
     let service = config.service();

@@ -22,8 +22,24 @@ pub struct Task {
 /// of theirs. The first is the caller. `work` does the calls of one, and returns how many
 /// were allowed.
 pub fn time(task: Task, work: impl Fn(usize) -> usize + Sync) -> f64 {
+    let spans = spans(task, work);
+    spans.iter().map(|span| task.ns(*span)).sum::<f64>() / task.workers as f64
+}
+
+/// The same, of all of them: from when the first begins until the last has ended. That is
+/// what counts where threads share a processor, and some begin when others have ended.
+pub fn time_of_all(task: Task, work: impl Fn(usize) -> usize + Sync) -> f64 {
+    let spans = spans(task, work);
+    let began = spans.iter().map(|span| span.0).min().unwrap();
+    let ended = spans.iter().map(|span| span.1).max().unwrap();
+    task.ns((began, ended))
+}
+
+type Span = (Instant, Instant);
+
+fn spans(task: Task, work: impl Fn(usize) -> usize + Sync) -> Vec<Span> {
     let begun = AtomicUsize::new(0);
-    let run = |worker| task.time(&begun, || work(worker));
+    let run = |worker| task.run(&begun, || work(worker));
     thread::scope(|scope| {
         let other = |worker| {
             scope.spawn(move || {
@@ -34,19 +50,27 @@ pub fn time(task: Task, work: impl Fn(usize) -> usize + Sync) -> f64 {
         let others: Vec<_> = (1..task.workers).map(other).collect();
         let own = run(0);
         let others = others.into_iter().map(|other| other.join().unwrap());
-        others.fold(own, |sum, time| sum + time) / task.workers as f64
+        others.chain([own]).collect()
     })
 }
 
 impl Task {
-    /// What [`time`] does for one worker. `begun` is for all of them.
+    /// Nanoseconds for a call of one worker. `begun` is for all of them.
     pub fn time(self, begun: &AtomicUsize, work: impl FnOnce() -> usize) -> f64 {
+        self.ns(self.run(begun, work))
+    }
+
+    fn run(self, begun: &AtomicUsize, work: impl FnOnce() -> usize) -> Span {
         meet(begun, self.workers);
         let began = Instant::now();
         let allowed = work();
-        let elapsed = began.elapsed();
+        let ended = Instant::now();
         assert_eq!(allowed, self.allowed);
-        elapsed.as_nanos() as f64 / self.calls as f64
+        (began, ended)
+    }
+
+    fn ns(self, (began, ended): Span) -> f64 {
+        (ended - began).as_nanos() as f64 / self.calls as f64
     }
 }
 

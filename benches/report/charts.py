@@ -52,8 +52,9 @@ def growth(run):
     speed, memory = run.growth.speed_by_keys(), run.growth.bytes_by_keys()
     parts = svg.plot(12, 70, wide, high, "million checks a second", "keys", speed, True)
     parts += svg.plot(12 + wide, 70, wide, high, "bytes a key", "keys", memory, True)
+    parts += svg.legend(12 + 2 * wide, 40, list(speed))
     title = f"As keys become more, on {machine(run)}"
-    note = "One thread, keys in random order. Medians."
+    note = "Keys in random order, one thread. Medians; keys on a logarithmic scale."
     return svg.page(24 + 2 * wide, 80 + high, title, note, parts)
 
 
@@ -62,8 +63,8 @@ def threads(run):
     parts = []
     for number, figure in enumerate(THREADS):
         curves = run.growth.speed_by_threads(figure)
-        title = f"{figure}, million checks a second"
-        parts += svg.plot(12 + number * wide, 70, wide, high, title, "threads", curves, False)
+        parts += svg.plot(12 + number * wide, 70, wide, high, figure, "threads", curves, False)
+    parts += svg.legend(12 + 3 * wide, 40, list(curves))
     title = f"As threads become more, on {machine(run)}"
-    note = "All threads together; among 1,000,000 keys. Medians."
+    note = "Million checks a second, by all threads together; among 1,000,000 keys. Medians."
     return svg.page(24 + 3 * wide, 80 + high, title, note, parts)

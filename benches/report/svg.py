@@ -96,16 +96,13 @@ class Plot:
         middle = (self.left + self.right) / 2
         return [*parts, text(middle, self.low + 31, across, "small", "middle")]
 
-    def curve(self, name, points, below):
-        """Its name stands at its end; below it where another's would be in the way."""
+    def curve(self, name, points):
         colour = COLOURS[name]
         places = [(self.x(x), self.y(y)) for x, y in points]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        x, y = places[-1]
         return [
             f'<polyline points="{path}" class="curve" stroke="{colour}"/>',
             *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places),
-            text(x, y + (18 if below else -8), name, "small", "end"),
         ]
 
 
@@ -115,16 +112,27 @@ def plot(x, y, width, height, title, across, curves, logarithmic):
     top = max(y for points in curves.values() for _, y in points)
     panel = Plot(x, y, width, height, ticks, top, logarithmic)
     parts = panel.frame(title, across)
-    ends = {name: points[-1][1] for name, points in curves.items()}
     for name, points in curves.items():
-        parts += panel.curve(name, points, ends[name] < max(ends.values()))
+        parts += panel.curve(name, points)
+    return parts
+
+
+def legend(x, y, names):
+    """Which colour is whose; it ends at x."""
+    parts = []
+    for name in reversed(names):
+        parts.append(text(x, y, name, "small", "end"))
+        x -= 7 * len(name) + 8
+        parts.append(f'<circle cx="{x}" cy="{y - 4}" r="4" fill="{COLOURS[name]}"/>')
+        x -= 16
     return parts
 
 
 def nice(top):
-    """The least of 1, 2, 4 and 8 times a power of ten that is not below."""
+    """The least number not below of which a quarter is easily read."""
     power = 10 ** floor(log10(top))
-    return next(step * power for step in (1, 2, 4, 8, 10) if step * power >= top)
+    steps = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)
+    return next(step * power for step in steps if step * power >= top)
 
 
 def short(number):

@@ -117,7 +117,7 @@ def cell(run, figure, way):
 
 PARTS = {
     "clock": ["vDSO", "TSC"],
-    "two names hashed": ["SipHash-1-3 each", "SipHash-1-3 at once"],
+    "two names hashed": ["SipHash-1-3"],
     "rl_service_new, 32 MiB": ["private", "zone"],
 }
 
