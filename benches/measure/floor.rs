@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use siphasher::sip::SipHasher13;
 
 use super::library::MEMORY;
-use super::limiters::{CLOSED, Limiter, ORDERS};
+use super::limiters::{CLOSED, Limiter, ORDERS, SINGLE};
 use super::names::Name;
 
 #[repr(align(64))]
@@ -64,6 +64,10 @@ fn batch<const N: usize>(floor: &Floor, users: [&[u8]; N], api: &[u8]) -> usize 
 impl Limiter for Floor {
     fn open(&self, user: &Name) -> bool {
         open(self, black_box(&user[..]), black_box(&ORDERS[..]))
+    }
+
+    fn single(&self, user: &Name) -> bool {
+        open(self, black_box(&user[..]), black_box(&SINGLE[..]))
     }
 
     fn closed(&self, user: &Name) -> bool {

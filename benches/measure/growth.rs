@@ -103,13 +103,14 @@ fn figures(limiter: &impl Limiter, keys: usize, names: &[Name]) -> Vec<(&'static
     let none = Task { allowed: 0, ..task };
     let own = |thread| &names[thread * CALLS..][..CALLS];
     let open = |user: &Name| limiter.open(user);
+    let single = |user: &Name| limiter.single(user);
     let closed = |user: &Name| limiter.closed(user);
     let random = team::time_of_all(task, |thread| each(own(thread), open));
     let mut times = vec![("random keys", random)];
     if keys == HOT_AMONG {
         times.push((
             "hot key, allowed",
-            team::time_of_all(task, |_| hot(CALLS, open)),
+            team::time_of_all(task, |_| hot(CALLS, single)),
         ));
         times.push((
             "hot key, refused",

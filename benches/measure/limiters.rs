@@ -3,6 +3,8 @@
 //!
 //! All are asked for the same: a limit that nobody reaches, one that is used up, and
 //! three limits at once, of which one is the pair's, one the user's and one everybody's.
+//! What is taken comes back so slowly that no counter becomes as good as new meanwhile:
+//! librl would count that as free space.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use super::library::{MEMORY, Place, Service};
 use super::names::{self, HOT, Name};
 
 pub const ORDERS: &[u8; 10] = b"/v1/orders";
+pub const SINGLE: &[u8; 10] = b"/v1/single";
 pub const CLOSED: &[u8; 10] = b"/v1/closed";
 const LIMITS: &[u8; 10] = b"/v1/limits";
 
@@ -26,8 +29,10 @@ pub fn fill(limiter: &impl Limiter, keys: usize) {
 }
 
 pub trait Limiter: Sync {
-    /// By the limit that nobody reaches.
+    /// By a limit that nobody reaches.
     fn open(&self, user: &Name) -> bool;
+    /// By one that nobody reaches though all calls are for one user.
+    fn single(&self, user: &Name) -> bool;
     /// By the one that is used up after one request.
     fn closed(&self, user: &Name) -> bool;
     /// By three limits that nobody reaches.
@@ -51,10 +56,12 @@ impl Librl {
     pub fn with(memory: usize) -> Librl {
         let rules = format!(
             "memory = {memory}\n\
-            default = token-bucket,1000000000,1\n\
-            api./v1/closed = token-bucket,1,36500d\n\
-            api./v1/limits = token-bucket,1000000000,1 \
-                + token-bucket,1000000000,60,per=user + token-bucket,1000000000,3600,per=all\n"
+            default = token-bucket,1,3600,burst=1000000\n\
+            api./v1/single = token-bucket,1000,1,burst=1000000000\n\
+            api./v1/closed = token-bucket,1,86400\n\
+            api./v1/limits = token-bucket,1000,1,burst=1000000000 \
+                + token-bucket,1000,1,burst=1000000000,per=user \
+                + token-bucket,1000,1,burst=1000000000,per=all\n"
         );
         Librl(Service::new(&rules, Place::Private))
     }
@@ -68,6 +75,10 @@ impl Librl {
 impl Limiter for Librl {
     fn open(&self, user: &Name) -> bool {
         self.0.check(user, ORDERS)
+    }
+
+    fn single(&self, user: &Name) -> bool {
+        self.0.check(user, SINGLE)
     }
 
     fn closed(&self, user: &Name) -> bool {
@@ -94,29 +105,33 @@ pub struct Governor {
     all: DefaultDirectRateLimiter,
 }
 
-const BILLION: NonZeroU32 = NonZeroU32::new(1_000_000_000).unwrap();
-
-/// A billion in so many seconds.
-fn quota(seconds: u64) -> Quota {
-    let period = Duration::from_nanos(seconds);
-    Quota::with_period(period).unwrap().allow_burst(BILLION)
-}
-
 impl Governor {
     pub fn new() -> Governor {
-        let century = Duration::from_secs(36_500 * 86_400);
+        let open = period(Duration::from_millis(1)).allow_burst(BILLION);
+        let closed = period(Duration::from_secs(86_400));
         Governor {
-            open: Keyed::keyed(quota(1)),
-            closed: Keyed::keyed(Quota::with_period(century).unwrap()),
-            user: Keyed::keyed(quota(60)),
-            all: DefaultDirectRateLimiter::direct(quota(3600)),
+            open: Keyed::keyed(open),
+            closed: Keyed::keyed(closed),
+            user: Keyed::keyed(open),
+            all: DefaultDirectRateLimiter::direct(open),
         }
     }
+}
+
+const BILLION: NonZeroU32 = NonZeroU32::new(1_000_000_000).unwrap();
+
+/// One in so much time.
+fn period(time: Duration) -> Quota {
+    Quota::with_period(time).unwrap()
 }
 
 impl Limiter for Governor {
     fn open(&self, user: &Name) -> bool {
         self.open.check_key(&key(user, ORDERS)).is_ok()
+    }
+
+    fn single(&self, user: &Name) -> bool {
+        self.open.check_key(&key(user, SINGLE)).is_ok()
     }
 
     fn closed(&self, user: &Name) -> bool {

@@ -9,16 +9,20 @@ use super::library::{Config, MEMORY, Place, Service, Zone};
 use super::limiters::ORDERS;
 use super::names::{HOT, KEYS, name};
 
-/// Rules of which the benchmark never comes to the end of one, and two that it does. The
-/// limit of `noted` does not divide its window, so both words of its counter change.
+/// Rules of which the benchmark never comes to the end of one, and two that it does. What
+/// is taken comes back slowly, so that no counter becomes as good as new, but under
+/// `fresh`. The limit of `noted` does not divide its window, so both words of its counter
+/// change.
 const RULES: &str = "\
-    default = token-bucket,1000000000,1\n\
-    api./v1/closed = token-bucket,1,36500d\n\
-    api./v1/noted = token-bucket,999999,60,burst=9000000000\n\
-    api./v1/three = token-bucket,1000000000,1 \
-        + token-bucket,1000000000,3600,per=user + fixed-window,1000000000,60,per=all\n\
-    api./v1/three-closed = token-bucket,1000000000,1 \
-        + token-bucket,1,36500d,per=user + fixed-window,1000000000,60,per=all\n";
+    default = token-bucket,1,3600,burst=1000000\n\
+    api./v1/single = token-bucket,1000,1,burst=1000000000\n\
+    api./v1/closed = token-bucket,1,86400\n\
+    api./v1/fresh = token-bucket,1000000000,1\n\
+    api./v1/noted = token-bucket,999,1,burst=1000000000\n\
+    api./v1/three = token-bucket,1000,1,burst=1000000000 \
+        + token-bucket,1000,1,burst=1000000000,per=user + fixed-window,1000000000,60,per=all\n\
+    api./v1/three-closed = token-bucket,1000,1,burst=1000000000 \
+        + token-bucket,1,86400,per=user + fixed-window,1000000000,60,per=all\n";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Way {

@@ -12,7 +12,7 @@ pub const SLICES: usize = 25;
 
 #[derive(Clone, Copy)]
 pub enum Work {
-    Open,
+    Single,
     Closed,
     Keys,
     Zipf,
@@ -39,10 +39,10 @@ const fn figure(name: &'static str, work: Work, threads: usize, calls: usize) ->
 }
 
 pub const FIGURES: &[Figure] = &[
-    figure("W1", Work::Open, 1, 100_000),
+    figure("W1", Work::Single, 1, 100_000),
     figure("W2", Work::Closed, 1, 100_000),
     figure("W3", Work::Keys, 1, 40_000),
-    figure("W4", Work::Open, 2, 100_000),
+    figure("W4", Work::Single, 2, 100_000),
     figure("W5", Work::Closed, 2, 100_000),
     figure("W6", Work::Keys, 2, 20_000),
     figure("W8", Work::Zipf, 2, 20_000),
@@ -73,7 +73,7 @@ impl Figure {
             let number = slice * threads + thread;
             let keys = || share(&users.keys, calls, number);
             match self.work {
-                Work::Open => hot(calls, |user| limiter.open(user)),
+                Work::Single => hot(calls, |user| limiter.single(user)),
                 Work::Closed => hot(calls, |user| limiter.closed(user)),
                 Work::Three => hot(calls, |user| limiter.three(user)),
                 Work::Keys => each(keys(), |user| limiter.open(user)),

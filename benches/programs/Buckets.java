@@ -81,10 +81,10 @@ final class Buckets {
         }
     }
 
-    static final Limiter open = new Limiter(1e9, 1);
-    static final Limiter closed = new Limiter(1, 36500 * 86400.0);
-    static final Limiter perUser = new Limiter(1e9, 60);
-    static final Bucket all = new Limiter(1e9, 3600).bucket();
+    static final Limiter open = new Limiter(1e9, 1e6);
+    static final Limiter closed = new Limiter(1, 86400);
+    static final Limiter perUser = new Limiter(1e9, 1e6);
+    static final Bucket all = new Limiter(1e9, 1e6).bucket();
 
     static String key(String user, String api) {
         return user + '\0' + api;
@@ -93,7 +93,7 @@ final class Buckets {
     static int hotOpen(int calls) {
         int allowed = 0;
         for (int i = 0; i < calls; i++) {
-            if (open.allow(key(HOT, "/v1/orders"))) allowed++;
+            if (open.allow(key(HOT, "/v1/single"))) allowed++;
         }
         return allowed;
     }

@@ -44,12 +44,13 @@ const (
 )
 
 var (
-	open    = newLimiter(1e9, 1)
-	closed  = newLimiter(1, 36500*86400)
-	perUser = newLimiter(1e9, 60)
-	all     = rate.NewLimiter(rate.Limit(1e9/3600), 1e9)
+	open    = newLimiter(1e9, 1e6)
+	closed  = newLimiter(1, 86400)
+	perUser = newLimiter(1e9, 1e6)
+	all     = rate.NewLimiter(1e9/1e6, 1e9)
 	// Variables, or the keys of the hot user would be made by the compiler.
-	hotUser, orders, shut, limits = hot, "/v1/orders", "/v1/closed", "/v1/limits"
+	hotUser, orders, single = hot, "/v1/orders", "/v1/single"
+	shut, limits            = "/v1/closed", "/v1/limits"
 )
 
 func key(user, api string) string {
@@ -72,7 +73,7 @@ func repeat(ask func() bool) work {
 }
 
 func hotOpen() bool {
-	return open.allow(key(hotUser, orders))
+	return open.allow(key(hotUser, single))
 }
 
 func hotClosed() bool {
