@@ -56,7 +56,7 @@ impl Librl {
     pub fn with(memory: usize) -> Librl {
         let rules = format!(
             "memory = {memory}\n\
-            default = token-bucket,1,3600,burst=1000000\n\
+            default = token-bucket,1,600,burst=5000000\n\
             api./v1/single = token-bucket,1000,1,burst=1000000000\n\
             api./v1/closed = token-bucket,1,86400\n\
             api./v1/limits = token-bucket,1000,1,burst=1000000000 \

@@ -14,7 +14,7 @@ use super::names::{HOT, KEYS, name};
 /// `fresh`. The limit of `noted` does not divide its window, so both words of its counter
 /// change.
 const RULES: &str = "\
-    default = token-bucket,1,3600,burst=1000000\n\
+    default = token-bucket,1,600,burst=5000000\n\
     api./v1/single = token-bucket,1000,1,burst=1000000000\n\
     api./v1/closed = token-bucket,1,86400\n\
     api./v1/fresh = token-bucket,1000000000,1\n\
