@@ -23,6 +23,7 @@ def draw(run, directory="docs/charts"):
     Path(directory).mkdir(parents=True, exist_ok=True)
     for name, text in charts.draw(run).items():
         Path(directory, name).write_text(text, encoding="utf-8")
+        print(f"{directory}/{name}")
 
 
 def fill(run, file="docs/performance.md"):

@@ -12,7 +12,9 @@ def draw(run):
     """The text of each chart, by the name of its file."""
     charts = {"peers.svg": peers(run)}
     if run.growth:
-        charts |= {"growth.svg": growth(run), "threads.svg": threads(run)}
+        charts["growth.svg"] = growth(run)
+    if run.growth and run.growth.speed_by_threads(THREADS[0]):
+        charts["threads.svg"] = threads(run)
     return charts
 
 
