@@ -22,7 +22,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all demo demo-prefork test test-kill bench bench-peers bench-tools header install uninstall clean help tools check-demo
+.PHONY: all demo demo-prefork test test-kill bench bench-growth charts bench-docs bench-tools header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -79,20 +79,35 @@ check-demo: $(BUILD)/walkthrough $(BUILD)/weblog # both print exactly what they 
 	@$(BUILD)/walkthrough examples/walkthrough.conf | diff -u examples/walkthrough.expected -
 	@$(BUILD)/weblog examples/weblog.conf examples/access.log | diff -u examples/weblog.expected -
 
-bench: ## Measure: the cost of a check beside the clock and the hash, memory per key
-	@$(CARGO) bench --locked --bench checks
+# The benchmark opens the shared library that is built here.
+MEASURE     = $(CARGO) bench --quiet --locked --bench measure --
+REPORT      = python3 -B benches/report
+REPETITIONS = 5
+MOST_KEYS   = 50000000
+PROGRAMS    = $(BUILD)/bench/Buckets.class $(BUILD)/bench/buckets
 
-bench-peers: bench-tools $(BUILD)/peers/Buckets.class $(BUILD)/peers/buckets ## Measure librl beside governor, Java and Go
-	@$(CARGO) bench --locked --bench peers
+bench: all $(PROGRAMS) ## Measure librl beside governor, Java and Go, then part by part (6 minutes)
+	@$(MEASURE) peers $(REPETITIONS)
+	@$(MEASURE) inner $(REPETITIONS)
+	@$(REPORT) table
 
-bench-tools: # what that needs beside Rust
+bench-growth: all ## Measure as keys and threads become more (10 minutes, 8 GB; MOST_KEYS=)
+	@$(MEASURE) growth $(MOST_KEYS)
+
+charts: ## Draw docs/charts from the last runs of bench and bench-growth
+	@$(REPORT) charts
+
+bench-docs: charts ## Put the figures of the last run into docs/performance.md, too
+	@$(REPORT) docs
+
+bench-tools: # what a measurement needs beside Rust
 	@.ci/tools bench
 
-$(BUILD)/peers/Buckets.class: benches/peers/Buckets.java | bench-tools
+$(BUILD)/bench/Buckets.class: benches/programs/Buckets.java | bench-tools
 	@javac -Xlint:all -Werror -d $(@D) $<
 
 # With the libraries that Debian has packed, and nothing from the network.
-$(BUILD)/peers/buckets: benches/peers/buckets/main.go | bench-tools
+$(BUILD)/bench/buckets: benches/programs/buckets.go | bench-tools
 	@GO111MODULE=off GOPATH=/usr/share/gocode go build -o $@ $<
 
 header: ## Make include/rl.h from the source

@@ -1,6 +1,7 @@
 // The limiter of a Go server: limiters of x/time/rate in a sync.Map. A program of the
-// benchmark: it reads lines such as "W1" and answers "W1 47.1", the nanoseconds for a
-// call; to "W7 1000000" with the bytes of heap for each of so many keys.
+// benchmark: it reads lines such as "W3 40000 0", how many calls each thread is to make and
+// the first name to ask about, and answers "W3 40000 0 47.1", the nanoseconds for a call; to
+// "W7 1000000 0" with the bytes of heap for each of so many keys.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -36,52 +38,56 @@ func (l *limiter) allow(key string) bool {
 }
 
 const (
-	calls   = 1000000
+	keys    = 1000000
 	nameLen = 12
 	hot     = "user-hot-key"
 )
 
 var (
-	open    = newLimiter(1e9, 1)
-	closed  = newLimiter(1, 36500*86400)
-	perUser = newLimiter(1e9, 60)
-	all     = rate.NewLimiter(rate.Limit(1e9/3600), 1e9)
+	open    = newLimiter(1e9, 1e6)
+	closed  = newLimiter(1, 86400)
+	perUser = newLimiter(1e9, 1e6)
+	all     = rate.NewLimiter(1e9/1e6, 1e9)
 	// Variables, or the keys of the hot user would be made by the compiler.
-	hotUser, orders, shut, limits = hot, "/v1/orders", "/v1/closed", "/v1/limits"
+	hotUser, orders, single = hot, "/v1/orders", "/v1/single"
+	shut, limits            = "/v1/closed", "/v1/limits"
 )
 
 func key(user, api string) string {
 	return user + "\x00" + api
 }
 
-func repeat(ask func() bool) int {
-	allowed := 0
-	for i := 0; i < calls; i++ {
-		if ask() {
-			allowed++
+// What a thread does: so many calls, of which it returns how many were allowed.
+type work func(thread, calls int) int
+
+func repeat(ask func() bool) work {
+	return func(thread, calls int) int {
+		allowed := 0
+		for i := 0; i < calls; i++ {
+			if ask() {
+				allowed++
+			}
 		}
+		return allowed
 	}
-	return allowed
 }
 
-func hotOpen(thread, threads int) int {
-	return repeat(func() bool { return open.allow(key(hotUser, orders)) })
+func hotOpen() bool {
+	return open.allow(key(hotUser, single))
 }
 
-func hotClosed(thread, threads int) int {
-	return repeat(func() bool { return closed.allow(key(hotUser, shut)) })
+func hotClosed() bool {
+	return closed.allow(key(hotUser, shut))
 }
 
-func hotThree(thread, threads int) int {
-	return repeat(func() bool {
-		return open.allow(key(hotUser, limits)) && perUser.allow(hotUser) && all.Allow()
-	})
+func hotThree() bool {
+	return open.allow(key(hotUser, limits)) && perUser.allow(hotUser) && all.Allow()
 }
 
-func each(users []string) func(thread, threads int) int {
-	return func(thread, threads int) int {
-		allowed, share := 0, len(users)/threads
-		for _, user := range users[share*thread : share*(thread+1)] {
+func each(users []string, first int) work {
+	return func(thread, calls int) int {
+		allowed := 0
+		for _, user := range users[first+thread*calls:][:calls] {
 			if open.allow(key(user, orders)) {
 				allowed++
 			}
@@ -105,19 +111,20 @@ func read(name string) []string {
 }
 
 // Nanoseconds for a call, in a thread's own time: the mean of the threads'.
-func measure(threads, calls, allowed int, work func(thread, threads int) int) float64 {
-	var ready, done sync.WaitGroup
-	ready.Add(threads)
+func measure(threads, calls, allowed int, run work) float64 {
+	var done sync.WaitGroup
 	done.Add(threads)
+	missing := int32(threads)
 	times := make([]time.Duration, threads)
 	for thread := 0; thread < threads; thread++ {
 		go func(thread int) {
 			defer done.Done()
 			runtime.LockOSThread()
-			ready.Done()
-			ready.Wait()
+			atomic.AddInt32(&missing, -1)
+			for atomic.LoadInt32(&missing) > 0 {
+			}
 			began := time.Now()
-			answer := work(thread, threads)
+			answer := run(thread, calls)
 			times[thread] = time.Since(began)
 			if answer != allowed {
 				log.Fatal("allowed ", answer)
@@ -132,26 +139,24 @@ func measure(threads, calls, allowed int, work func(thread, threads int) int) fl
 	return sum / float64(threads)
 }
 
-func figure(name string, keys, zipf []string) float64 {
-	closed.allow(key(hotUser, shut))
-	half := len(keys) / 2
+func figure(name string, calls, first int, users, zipf []string) float64 {
 	switch name {
 	case "W1":
-		return measure(1, calls, calls, hotOpen)
+		return measure(1, calls, calls, repeat(hotOpen))
 	case "W2":
-		return measure(1, calls, 0, hotClosed)
+		return measure(1, calls, 0, repeat(hotClosed))
 	case "W3":
-		return measure(1, len(keys), len(keys), each(keys))
+		return measure(1, calls, calls, each(users, first))
 	case "W4":
-		return measure(2, calls, calls, hotOpen)
+		return measure(2, calls, calls, repeat(hotOpen))
 	case "W5":
-		return measure(2, calls, 0, hotClosed)
+		return measure(2, calls, 0, repeat(hotClosed))
 	case "W6":
-		return measure(2, half, half, each(keys))
+		return measure(2, calls, calls, each(users, first))
 	case "W8":
-		return measure(2, half, half, each(zipf))
+		return measure(2, calls, calls, each(zipf, first))
 	case "W10":
-		return measure(1, calls, calls, hotThree)
+		return measure(1, calls, calls, repeat(hotThree))
 	}
 	log.Fatal("no figure ", name)
 	return 0
@@ -167,7 +172,7 @@ func heap() float64 {
 // In an order that is not that of use: limiters would else lie as the calls come.
 func fill(keys int) {
 	for n := 0; n < keys; n++ {
-		open.allow(key(fmt.Sprintf("user-%07d", n), orders))
+		open.allow(key(fmt.Sprintf("user%08d", n), orders))
 	}
 }
 
@@ -178,18 +183,24 @@ func bytesPerKey(keys int) float64 {
 }
 
 func main() {
-	var keys, zipf []string
+	var users, zipf []string
 	questions := bufio.NewScanner(os.Stdin)
 	for questions.Scan() {
-		line, number, answer := questions.Text(), 0, 0.0
-		if _, err := fmt.Sscanf(line, "W7 %d", &number); err == nil {
+		var name string
+		var number, first int
+		line, answer := questions.Text(), 0.0
+		if _, err := fmt.Sscan(line, &name, &number, &first); err != nil {
+			log.Fatal(line, ": ", err)
+		}
+		if name == "W7" {
 			answer = bytesPerKey(number)
 		} else {
-			if keys == nil {
-				fill(calls)
-				keys, zipf = read("keys"), read("zipf")
+			if users == nil {
+				fill(keys)
+				closed.allow(key(hotUser, shut))
+				users, zipf = read("keys"), read("zipf")
 			}
-			answer = figure(line, keys, zipf)
+			answer = figure(name, number, first, users, zipf)
 		}
 		fmt.Printf("%s %.2f\n", line, answer)
 	}

@@ -1,6 +1,7 @@
 // The classic limiter of a Java server: a ConcurrentHashMap of synchronized token buckets.
-// A program of the benchmark: it reads lines such as "W1" and answers "W1 47.1", the
-// nanoseconds for a call; to "W7 1000000" with the bytes of heap for each of so many keys.
+// A program of the benchmark: it reads lines such as "W3 40000 0", how many calls each
+// thread is to make and the first name to ask about, and answers "W3 40000 0 47.1", the
+// nanoseconds for a call; to "W7 1000000 0" with the bytes of heap for each of so many keys.
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -10,7 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicInteger;
 
 final class Buckets {
     static final class Bucket {
@@ -62,51 +63,60 @@ final class Buckets {
     }
 
     interface Work {
-        int run(int thread, int threads);
+        int run(int thread, int calls);
     }
 
-    static final int CALLS = 1_000_000;
+    static final int KEYS = 1_000_000;
     static final int NAME = 12;
     static final String HOT = "user-hot-key";
     static final String[] FIGURES = {"W1", "W2", "W3", "W4", "W5", "W6", "W8", "W10"};
 
-    static final Limiter open = new Limiter(1e9, 1);
-    static final Limiter closed = new Limiter(1, 36500 * 86400.0);
-    static final Limiter perUser = new Limiter(1e9, 60);
-    static final Bucket all = new Limiter(1e9, 3600).bucket();
+    static final class Names {
+        final String[] keys;
+        final String[] zipf;
+
+        Names(String[] keys, String[] zipf) {
+            this.keys = keys;
+            this.zipf = zipf;
+        }
+    }
+
+    static final Limiter open = new Limiter(1e9, 1e6);
+    static final Limiter closed = new Limiter(1, 86400);
+    static final Limiter perUser = new Limiter(1e9, 1e6);
+    static final Bucket all = new Limiter(1e9, 1e6).bucket();
 
     static String key(String user, String api) {
         return user + '\0' + api;
     }
 
-    static int hotOpen() {
+    static int hotOpen(int calls) {
         int allowed = 0;
-        for (int i = 0; i < CALLS; i++) {
-            if (open.allow(key(HOT, "/v1/orders"))) allowed++;
+        for (int i = 0; i < calls; i++) {
+            if (open.allow(key(HOT, "/v1/single"))) allowed++;
         }
         return allowed;
     }
 
-    static int hotClosed() {
+    static int hotClosed(int calls) {
         int allowed = 0;
-        for (int i = 0; i < CALLS; i++) {
+        for (int i = 0; i < calls; i++) {
             if (closed.allow(key(HOT, "/v1/closed"))) allowed++;
         }
         return allowed;
     }
 
-    static int hotThree() {
+    static int hotThree(int calls) {
         int allowed = 0;
-        for (int i = 0; i < CALLS; i++) {
+        for (int i = 0; i < calls; i++) {
             if (open.allow(key(HOT, "/v1/limits")) && perUser.allow(HOT) && all.take()) allowed++;
         }
         return allowed;
     }
 
-    static int each(String[] users, int thread, int threads) {
+    static int each(String[] users, int first, int calls) {
         int allowed = 0;
-        int share = users.length / threads;
-        for (int i = share * thread; i < share * (thread + 1); i++) {
+        for (int i = first; i < first + calls; i++) {
             if (open.allow(key(users[i], "/v1/orders"))) allowed++;
         }
         return allowed;
@@ -124,20 +134,17 @@ final class Buckets {
 
     // Nanoseconds for a call, in a thread's own time: the mean of the threads'.
     static double time(int threads, int calls, int allowed, Work work) throws Exception {
-        CyclicBarrier start = new CyclicBarrier(threads);
+        AtomicInteger missing = new AtomicInteger(threads);
         double[] times = new double[threads];
         int[] answers = new int[threads];
         Thread[] running = new Thread[threads];
         for (int i = 0; i < threads; i++) {
             int thread = i;
             running[i] = new Thread(() -> {
-                try {
-                    start.await();
-                } catch (Exception e) {
-                    throw new IllegalStateException(e);
-                }
+                missing.decrementAndGet();
+                while (missing.get() > 0) Thread.onSpinWait();
                 long began = System.nanoTime();
-                answers[thread] = work.run(thread, threads);
+                answers[thread] = work.run(thread, calls);
                 times[thread] = System.nanoTime() - began;
             });
             running[i].start();
@@ -151,18 +158,18 @@ final class Buckets {
         return sum / threads;
     }
 
-    static double figure(String name, String[] keys, String[] zipf) throws Exception {
-        closed.allow(key(HOT, "/v1/closed"));
-        int half = keys.length / 2;
+    static double figure(String name, int calls, int first, Names names) throws Exception {
+        Work each = (t, n) -> each(names.keys, first + t * n, n);
+        Work zipf = (t, n) -> each(names.zipf, first + t * n, n);
         switch (name) {
-            case "W1": return time(1, CALLS, CALLS, (t, n) -> hotOpen());
-            case "W2": return time(1, CALLS, 0, (t, n) -> hotClosed());
-            case "W3": return time(1, keys.length, keys.length, (t, n) -> each(keys, t, n));
-            case "W4": return time(2, CALLS, CALLS, (t, n) -> hotOpen());
-            case "W5": return time(2, CALLS, 0, (t, n) -> hotClosed());
-            case "W6": return time(2, half, half, (t, n) -> each(keys, t, n));
-            case "W8": return time(2, half, half, (t, n) -> each(zipf, t, n));
-            case "W10": return time(1, CALLS, CALLS, (t, n) -> hotThree());
+            case "W1": return time(1, calls, calls, (t, n) -> hotOpen(n));
+            case "W2": return time(1, calls, 0, (t, n) -> hotClosed(n));
+            case "W3": return time(1, calls, calls, each);
+            case "W4": return time(2, calls, calls, (t, n) -> hotOpen(n));
+            case "W5": return time(2, calls, 0, (t, n) -> hotClosed(n));
+            case "W6": return time(2, calls, calls, each);
+            case "W8": return time(2, calls, calls, zipf);
+            case "W10": return time(1, calls, calls, (t, n) -> hotThree(n));
             default: throw new IllegalArgumentException(name);
         }
     }
@@ -175,8 +182,8 @@ final class Buckets {
     // In an order that is not that of use: buckets would else lie as the calls come.
     static void fill(int keys) {
         for (int n = 0; n < keys; n++) {
-            String digits = Integer.toString(10_000_000 + n).substring(1);
-            open.allow(key("user-" + digits, "/v1/orders"));
+            String digits = Integer.toString(100_000_000 + n).substring(1);
+            open.allow(key("user" + digits, "/v1/orders"));
         }
     }
 
@@ -188,31 +195,32 @@ final class Buckets {
 
     public static void main(String[] arguments) throws Exception {
         BufferedReader questions = new BufferedReader(new InputStreamReader(System.in));
-        String[] keys = null;
-        String[] zipf = null;
+        Names names = null;
         String line;
         while ((line = questions.readLine()) != null) {
+            String[] words = line.split(" ");
+            int number = Integer.parseInt(words[1]);
+            int first = Integer.parseInt(words[2]);
             double answer;
-            if (line.startsWith("W7 ")) {
-                answer = bytesPerKey(Integer.parseInt(line.substring(3)));
+            if (words[0].equals("W7")) {
+                answer = bytesPerKey(number);
             } else {
-                if (keys == null) {
-                    fill(CALLS);
-                    keys = read(Path.of(arguments[0], "keys"));
-                    zipf = read(Path.of(arguments[0], "zipf"));
-                    warmUp(keys, zipf);
-                }
-                answer = figure(line, keys, zipf);
+                if (names == null) names = begin(Path.of(arguments[0]));
+                answer = figure(words[0], number, first, names);
             }
             System.out.printf(Locale.ROOT, "%s %.2f%n", line, answer);
         }
     }
 
-    // Until the compiler has done with everything.
-    static void warmUp(String[] keys, String[] zipf) throws Exception {
+    // Knows all keys, and has run everything until the compiler has done with it.
+    static Names begin(Path directory) throws Exception {
+        fill(KEYS);
+        closed.allow(key(HOT, "/v1/closed"));
+        Names names = new Names(read(directory.resolve("keys")), read(directory.resolve("zipf")));
         for (int i = 0; i < 3; i++) {
-            for (String name : FIGURES) figure(name, keys, zipf);
+            for (String name : FIGURES) figure(name, KEYS / 2, 0, names);
         }
         System.gc();
+        return names;
     }
 }
