@@ -45,7 +45,14 @@ pub trait Limiter: Sync {
     }
 }
 
-pub struct Librl(Service);
+/// A service for each limit, as governor has a limiter for each: in both there is no rule
+/// to be found.
+pub struct Librl {
+    keys: Service,
+    single: Service,
+    closed: Service,
+    three: Service,
+}
 
 impl Librl {
     pub fn new() -> Librl {
@@ -54,43 +61,45 @@ impl Librl {
 
     /// With so many bytes of memory.
     pub fn with(memory: usize) -> Librl {
-        let rules = format!(
-            "memory = {memory}\n\
-            default = token-bucket,1,600,burst=5000000\n\
-            api./v1/single = token-bucket,1000,1,burst=1000000000\n\
-            api./v1/closed = token-bucket,1,86400\n\
-            api./v1/limits = token-bucket,1000,1,burst=1000000000 \
-                + token-bucket,1000,1,burst=1000000000,per=user \
-                + token-bucket,1000,1,burst=1000000000,per=all\n"
-        );
-        Librl(Service::new(&rules, Place::Private))
+        let service = |memory: usize, rule: &str| {
+            let rules = format!("memory = {memory}\ndefault = {rule}\n");
+            Service::new(&rules, Place::Private)
+        };
+        let single = "token-bucket,1000,1,burst=1000000000";
+        let three = format!("{single} + {single},per=user + {single},per=all");
+        Librl {
+            keys: service(memory, "token-bucket,1,600,burst=5000000"),
+            single: service(1 << 20, single),
+            closed: service(1 << 20, "token-bucket,1,86400"),
+            three: service(1 << 20, &three),
+        }
     }
 
     /// How many keys had to be forgotten while they counted.
     pub fn evicted_live(&self) -> u64 {
-        self.0.evicted_live_and_memory().0
+        self.keys.evicted_live_and_memory().0
     }
 }
 
 impl Limiter for Librl {
     fn open(&self, user: &Name) -> bool {
-        self.0.check(user, ORDERS)
+        self.keys.check(user, ORDERS)
     }
 
     fn single(&self, user: &Name) -> bool {
-        self.0.check(user, SINGLE)
+        self.single.check(user, SINGLE)
     }
 
     fn closed(&self, user: &Name) -> bool {
-        self.0.check(user, CLOSED)
+        self.closed.check(user, CLOSED)
     }
 
     fn three(&self, user: &Name) -> bool {
-        self.0.check(user, LIMITS)
+        self.three.check(user, LIMITS)
     }
 
     fn batch<const N: usize>(&self, users: &[Name; N]) -> usize {
-        self.0.check_batch(users, ORDERS)
+        self.keys.check_batch(users, ORDERS)
     }
 }
 
