@@ -28,8 +28,8 @@ pub(crate) struct TokenBucket {
     depth: Span,
     /// How long one token takes.
     token: Span,
-    /// By how much two clocks may differ.
-    skew: u64,
+    /// How far ahead a bucket can be full that is not in debt, by clocks that differ.
+    farthest: u64,
     /// Whether `depth * limit`, with room for a debt and the skew, fits 64 bits.
     narrow: bool,
 }
@@ -59,11 +59,12 @@ impl TokenBucket {
             capacity: limit.capacity(),
             depth: Span { whole: 0, part: 0 },
             token: Span { whole: 0, part: 0 },
-            skew,
+            farthest: 0,
             narrow: false,
         };
         bucket.depth = bucket.time_of(bucket.capacity);
         bucket.token = bucket.time_of(1);
+        bucket.farthest = bucket.depth.whole.saturating_add(1 + skew);
         bucket.narrow = bucket
             .depth
             .whole
@@ -76,36 +77,30 @@ impl TokenBucket {
     /// the state lies further ahead than an empty bucket at `now`.
     #[inline]
     fn read(&self, state: State, now: u64) -> (FullAt, bool) {
-        if state.idle_at <= now {
-            return (
-                FullAt {
-                    whole: now,
-                    early: 0,
-                },
-                false,
-            );
-        }
-        let debt = if state.data & OVERDRAWN == 0 {
-            0
-        } else {
-            self.window.get()
+        let full_now = FullAt {
+            whole: now,
+            early: 0,
         };
-        if state.idle_at - now > self.depth.whole + debt + 1 + self.skew {
-            let full = FullAt {
-                whole: now,
-                early: 0,
-            };
-            return (full.plus(self.depth, self.limit), true);
+        if state.idle_at <= now {
+            return (full_now, false);
+        }
+        if state.idle_at - now > self.farthest && self.is_too_far(state, now) {
+            return (full_now.plus(self.depth, self.limit), true);
         }
         let early = state.data & !OVERDRAWN;
-        let early = if early < self.limit { early } else { 0 };
-        (
-            FullAt {
-                whole: state.idle_at,
-                early,
-            },
-            false,
-        )
+        let full_at = FullAt {
+            whole: state.idle_at,
+            early: if early < self.limit { early } else { 0 },
+        };
+        (full_at, false)
+    }
+
+    /// Whether a state lies further ahead than a bucket that is not in debt can, and is
+    /// not in debt, or further than even one that is.
+    #[cold]
+    fn is_too_far(&self, state: State, now: u64) -> bool {
+        let in_debt = state.data & OVERDRAWN != 0;
+        !in_debt || state.idle_at - now - self.farthest > self.window.get()
     }
 
     /// The first ns at which a bucket that is full at `full_at` is not overdrawn.

@@ -115,7 +115,11 @@ impl BlockCipherEncClosure for AddUp<'_> {
     fn call<C: BlockCipherEncBackend<BlockSize = U16>>(self, cipher: &C) {
         let AddUp(pieces, [sum_low, sum_high]) = self;
         for (number, piece) in (1u64..).zip(pieces.chunks_exact(PIECE)) {
-            let [low, high] = words(piece);
+            let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) else {
+                continue;
+            };
+            // The last two bytes are the number's; the last eight of the piece overlap.
+            let (low, high) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last) >> 16);
             let [low, high] = encrypt(cipher, [low, high | number << 48]);
             *sum_low ^= low;
             *sum_high ^= high;
@@ -124,14 +128,25 @@ impl BlockCipherEncClosure for AddUp<'_> {
 }
 
 /// The last piece of a message as a block: a bit behind it, then zeros, then its kind.
+/// In as few reads as may be, which overlap.
 #[inline(always)]
 fn padded(kind: u8, piece: &[u8]) -> [u64; 2] {
-    let end = piece.len() as u32 * 8;
-    let ([low, high], kind) = (words(piece), u64::from(kind) << 56);
-    match end {
-        64.. => [low, high | 0x80_u64.wrapping_shl(end) | kind],
-        _ => [low | 0x80_u64.wrapping_shl(end), high | kind],
+    let (bits, kind) = (piece.len() as u32 * 8, u64::from(kind) << 56);
+    if let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) {
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        // By 64 bits in all where there are just 8 bytes.
+        let rest = (last >> 8).wrapping_shr(120 - bits);
+        return [first, rest | 0x80_u64.wrapping_shl(bits - 64) | kind];
     }
+    let end = 0x80_u64.wrapping_shl(bits);
+    if let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        let word = u64::from(first) | u64::from(last).wrapping_shl(bits - 32);
+        return [word | end, kind];
+    }
+    let bytes = piece.iter().rev();
+    let word = bytes.fold(0, |word, &byte| word << 8 | u64::from(byte));
+    [word | end, kind]
 }
 
 #[inline(always)]
@@ -147,26 +162,6 @@ fn block([low, high]: [u64; 2]) -> Block {
     (u128::from(low) | u128::from(high) << 64)
         .to_le_bytes()
         .into()
-}
-
-/// Up to 15 bytes as two words, the rest zero: in as few reads as may be, which overlap.
-#[inline(always)]
-fn words(piece: &[u8]) -> [u64; 2] {
-    let bits = piece.len() as u32 * 8;
-    if let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) {
-        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-        // By 64 bits in all where there are just 8 bytes.
-        return [first, (last >> 8).wrapping_shr(120 - bits)];
-    }
-    if let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) {
-        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
-        return [
-            u64::from(first) | u64::from(last).wrapping_shl(bits - 32),
-            0,
-        ];
-    }
-    let bytes = piece.iter().rev();
-    [bytes.fold(0, |word, &byte| word << 8 | u64::from(byte)), 0]
 }
 
 #[cfg(test)]
