@@ -22,7 +22,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all demo demo-prefork test test-kill bench bench-growth charts bench-docs bench-tools header install uninstall clean help tools check-demo
+.PHONY: all demo demo-prefork test test-kill bench bench-growth bench-instructions charts bench-docs bench-tools header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -94,6 +94,10 @@ bench: all $(PROGRAMS) ## Measure librl beside governor, Java and Go, then part 
 bench-growth: all ## Measure as keys and threads become more (10 minutes, 8 GB; MOST_KEYS=)
 	@$(MEASURE) growth $(MOST_KEYS)
 
+bench-instructions: all $(BUILD)/bench/calls ## Count the instructions of a check, part by part
+	@python3 -B benches/report/instructions.py $(BUILD)/bench/calls $(SO) > $(BUILD)/bench/instructions.md
+	@cat $(BUILD)/bench/instructions.md
+
 charts: ## Draw docs/charts from the last runs of bench and bench-growth
 	@$(REPORT) charts
 
@@ -105,6 +109,10 @@ bench-tools: # what a measurement needs beside Rust
 
 $(BUILD)/bench/Buckets.class: benches/programs/Buckets.java | bench-tools
 	@javac -Xlint:all -Werror -d $(@D) $<
+
+$(BUILD)/bench/calls: benches/programs/calls.c include/rl.h $(LIBS)
+	@mkdir -p $(@D)
+	@$(C99) -o $@ $< -L$(BUILD) -lrl '-Wl,-rpath,$$ORIGIN/..'
 
 # With the libraries that Debian has packed, and nothing from the network.
 $(BUILD)/bench/buckets: benches/programs/buckets.go | bench-tools
@@ -141,4 +149,4 @@ clean: ## Remove what was built
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
-	    printf '  make %-13s %s\n' "$$name" "$$text"; done
+	    printf '  make %-19s %s\n' "$$name" "$$text"; done

@@ -16,7 +16,7 @@ import charts
 import table
 from run import Run
 
-REGION = re.compile(r"(<!-- figures -->\n).*?(<!-- end -->)", re.DOTALL)
+REGION = r"(<!-- {} -->\n).*?(<!-- end -->)"
 
 
 def draw(run, directory="docs/charts"):
@@ -27,13 +27,15 @@ def draw(run, directory="docs/charts"):
 
 
 def fill(run, file="docs/performance.md"):
-    """Puts the tables in the place that is marked for them."""
+    """Puts the tables in the places that are marked for them."""
     text = Path(file).read_text(encoding="utf-8")
-    figures = table.everything(run)
-    filled, places = REGION.subn(lambda found: f"{found[1]}\n{figures}\n\n{found[2]}", text)
-    if places != 1:
-        sys.exit(f"{file}: {places} places for figures, expected one")
-    Path(file).write_text(filled, encoding="utf-8")
+    for name, figures in [("figures", table.everything(run)), ("instructions", run.instructions)]:
+        region = re.compile(REGION.format(name), re.DOTALL)
+        put = lambda found: f"{found[1]}\n{figures.strip()}\n\n{found[2]}"
+        text, places = region.subn(put, text) if figures else (text, 1)
+        if places != 1:
+            sys.exit(f"{file}: {places} places for {name}, expected one")
+    Path(file).write_text(text, encoding="utf-8")
 
 
 COMMANDS = {"table": lambda run: print(table.everything(run)), "charts": draw, "docs": fill}

@@ -57,7 +57,8 @@ class Times:
 
 
 class Run:
-    """All files of a run. Those of the growth may be missing: they are another command's."""
+    """All files of a run. Those of the growth and the instructions may be missing: they are
+    other commands'."""
 
     def __init__(self, place):
         place = Path(place)
@@ -66,6 +67,8 @@ class Run:
         self.inner = Times(place / "inner.csv")
         self.memory = rows(place / "memory.csv")
         self.growth = Growth(place) if (place / "growth.csv").exists() else None
+        counted = place / "instructions.md"
+        self.instructions = counted.read_text(encoding="utf-8") if counted.exists() else None
 
     def memory_keys(self):
         return sorted({int(row["keys"]) for row in self.memory})
