@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BATCH 16
+
 struct kind {
     const char *name;
     const char *rules;
@@ -21,6 +23,7 @@ static const struct kind KINDS[] = {
      " + token-bucket,1000,1,burst=1000000000,per=user"
      " + token-bucket,1000,1,burst=1000000000,per=all",
      true},
+    {"batch", "default = token-bucket,1000,1,burst=1000000000", true},
 };
 
 static rl_service *service_with(const char *rules) {
@@ -38,6 +41,25 @@ static rl_service *service_with(const char *rules) {
     return service;
 }
 
+/* Batches for as many users; how many answers are wrong. */
+static long batches(rl_service *service, long count) {
+    static char users[BATCH][16];
+    rl_request requests[BATCH];
+    rl_decision decisions[BATCH];
+    for (int i = 0; i < BATCH; i++) {
+        snprintf(users[i], sizeof users[i], "user-%07d", i);
+        requests[i] = (rl_request){users[i], 12, "/v1/orders", 10, 1};
+    }
+    long wrong = 0;
+    while (count-- > 0) {
+        wrong += rl_check_batch(service, requests, BATCH, decisions) != RL_OK;
+        for (int i = 0; i < BATCH; i++) {
+            wrong += !decisions[i].allowed;
+        }
+    }
+    return wrong;
+}
+
 int main(int argc, char **argv) {
     for (size_t i = 0; argc == 3 && i < sizeof KINDS / sizeof *KINDS; i++) {
         if (strcmp(argv[1], KINDS[i].name) != 0) {
@@ -45,8 +67,13 @@ int main(int argc, char **argv) {
         }
         rl_service *service = service_with(KINDS[i].rules);
         long wrong = 0;
+        long count = atol(argv[2]);
+        if (strcmp(argv[1], "batch") == 0) {
+            wrong = batches(service, count / BATCH);
+            count = 0;
+        }
         rl_decision decision;
-        for (long left = atol(argv[2]); left > 0; left--) {
+        while (count-- > 0) {
             rl_check_bytes(service, "user-0000001", 12, "/v1/orders", 10, 1, &decision);
             wrong += decision.allowed != KINDS[i].allowed;
         }

@@ -14,7 +14,12 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-KINDS = {"allowed": "one limit, allowed", "refused": "one limit, refused", "three": "three limits, allowed"}
+KINDS = {
+    "allowed": "one limit, allowed",
+    "refused": "one limit, refused",
+    "batch": "one of a batch of 16",
+    "three": "three limits, allowed",
+}
 
 # From the C interface inwards, by the folder in src/; `aes` is the library of that name.
 PARTS = {
@@ -29,7 +34,8 @@ PARTS = {
 }
 SAME = {"machine": "table", "sync.rs": "table", "fork.rs": "table"}
 
-FEW, MANY = 1_000, 11_000
+# Multiples of a batch.
+FEW, MANY = 1_600, 17_600
 
 
 def run(*command):

@@ -156,21 +156,20 @@ impl Service {
     /// The same for requests that are known to make sense.
     pub(crate) fn check_batch_into<'a>(
         &self,
-        mut requests: impl Iterator<Item = Valid<'a>> + Clone,
+        mut requests: impl Iterator<Item = Valid<'a>>,
         out: &mut [Decision],
     ) {
         let time = Time::At(self.now_ns());
         let held = self.rules.load();
         let rules: &Rules = &held;
         for out in out.chunks_mut(GROUP) {
-            let mut group: ArrayVec<Located<'_>, GROUP> = ArrayVec::new();
-            for Valid(request) in requests.clone().take(out.len()) {
+            let mut group: ArrayVec<_, GROUP> = ArrayVec::new();
+            for Valid(request) in requests.by_ref().take(out.len()) {
                 let located = self.locate(rules, request);
-                group.try_push(located).unwrap_or(());
+                group.try_push((located, request)).unwrap_or(());
             }
-            let places = out.iter_mut().zip(&group);
             let mut allowed = 0;
-            for ((out, &located), Valid(request)) in places.zip(requests.by_ref()) {
+            for (out, &(located, request)) in out.iter_mut().zip(&group) {
                 self.decide_at(rules, located, request, time, Mode::Take, out);
                 allowed += u64::from(out.allowed);
             }
