@@ -21,9 +21,9 @@ use crate::sync::AtomicU64;
 /// that. A processor remembers where some thousand pages are, and has to look up others.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// From this size on, huge pages are asked for in private memory. Each new key may take
-/// one whole, so a few keys would fill what is smaller, for little speed.
-const LARGE: usize = 64 << 20;
+/// Above this size, huge pages are asked for in private memory. Each new key may take one
+/// whole, so a few keys would fill what nobody has asked for: this much is the default.
+const LARGE: usize = 32 << 20;
 
 /// Memory that a region can stand in.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Mapping {
         // memory that anybody else uses.
         let base = unsafe { mmap_anonymous(null_mut(), size, protection, flags) };
         let mapping = Mapping::mapped(base, size)?;
-        if size >= LARGE {
+        if size > LARGE {
             mapping.advise(libc::MADV_HUGEPAGE);
         }
         Ok(mapping)

@@ -101,6 +101,12 @@ impl Bucket {
         })
     }
 
+    /// A word of the line that tells which counters are here.
+    #[inline]
+    pub fn front(&self) -> &AtomicU64 {
+        &self.version
+    }
+
     /// The version of a bucket that is held, and who holds it.
     pub fn held(&self) -> Option<(u64, u32)> {
         let version = self.version.load(Ordering::Acquire);
