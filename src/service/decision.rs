@@ -1,7 +1,8 @@
 //! The answer to a request, in the units that a caller wants: whole units of the
 //! quota, and milliseconds.
 
-use super::joint::{Joint, Part};
+use super::joint::Joint;
+use super::part::Part;
 use crate::algorithm::Verdict;
 use crate::rule::book::Limited;
 

@@ -9,6 +9,7 @@ mod counters;
 mod decision;
 mod headers;
 mod joint;
+mod part;
 mod prometheus;
 mod rules;
 mod stats;
