@@ -30,8 +30,6 @@ pub(crate) struct TokenBucket {
     token: Span,
     /// How far ahead a bucket can be full that is not in debt, by clocks that differ.
     farthest: u64,
-    /// Whether `depth * limit`, with room for a debt and the skew, fits 64 bits.
-    narrow: bool,
 }
 
 /// The mark of a bucket that is overdrawn.
@@ -60,16 +58,10 @@ impl TokenBucket {
             depth: Span { whole: 0, part: 0 },
             token: Span { whole: 0, part: 0 },
             farthest: 0,
-            narrow: false,
         };
         bucket.depth = bucket.time_of(bucket.capacity);
         bucket.token = bucket.time_of(1);
         bucket.farthest = bucket.depth.whole.saturating_add(1 + skew);
-        bucket.narrow = bucket
-            .depth
-            .whole
-            .checked_add(bucket.window.get() + 2 + skew)
-            .is_some_and(|longest| longest.checked_mul(bucket.limit).is_some());
         bucket
     }
 
@@ -114,17 +106,21 @@ impl TokenBucket {
     #[inline]
     fn tokens(&self, full_at: FullAt, now: u64) -> u64 {
         let missing_ns = full_at.whole - now;
-        let used = if self.narrow {
-            let missing = (missing_ns * self.limit).saturating_sub(full_at.early);
-            missing / self.window + u64::from(missing % self.window != 0)
-        } else {
-            let missing = u128::from(missing_ns) * u128::from(self.limit);
-            let used = missing
-                .saturating_sub(u128::from(full_at.early))
-                .div_ceil(u128::from(self.window.get()));
-            u64::try_from(used).unwrap_or(u64::MAX)
+        let used = match missing_ns.checked_mul(self.limit) {
+            Some(missing) => missing
+                .saturating_sub(full_at.early)
+                .div_ceil(self.window.get()),
+            None => self.tokens_of(missing_ns, full_at.early),
         };
         self.capacity.saturating_sub(used)
+    }
+
+    /// The tokens that come in `ns - early / limit`, rounded up.
+    #[cold]
+    fn tokens_of(&self, ns: u64, early: u64) -> u64 {
+        let missing = u128::from(ns) * u128::from(self.limit) - u128::from(early);
+        let tokens = missing.div_ceil(u128::from(self.window.get()));
+        u64::try_from(tokens).unwrap_or(u64::MAX)
     }
 
     /// How long `cost` tokens take to come.

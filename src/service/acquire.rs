@@ -102,12 +102,8 @@ impl Service {
     fn queue_key(&self, request: Request<'_>) -> Option<Key> {
         let rules = self.rules.load();
         let met = self.meet(&rules, request);
-        let mut limits = met
-            .rules
-            .iter()
-            .filter_map(|entry| entry.plan.limits())
-            .flatten();
-        limits.next().map(|limit| met.names.key(limit.tag))
+        let limit = met.limits().next();
+        limit.map(|limit| met.names.key(limit.tag))
     }
 }
 

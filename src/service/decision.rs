@@ -1,7 +1,8 @@
 //! The answer to a request, in the units that a caller wants: whole units of the
 //! quota, and milliseconds.
 
-use super::joint::{Joint, Part};
+use super::joint::Joint;
+use super::part::Part;
 use crate::algorithm::Verdict;
 use crate::rule::book::Limited;
 
@@ -89,47 +90,32 @@ impl Decision {
 
     /// What the request of that index met in a decision about several counters.
     pub(super) fn of_request(joint: &Joint<'_>, request: usize, taken: bool) -> Decision {
-        let parts = || joint.parts.iter().filter(|part| part.request == request);
         if joint.denied.get(request) == Some(&true) {
             return Decision::deny();
         }
-        let Some((index, part)) = describing(parts(), taken) else {
+        let parts = || joint.parts.iter().filter(|part| part.request == request);
+        let mut met = Limits::default();
+        parts().for_each(|part| met.add(part, taken));
+        let Some((_, index, part)) = met.described else {
             return Decision::unlimited();
         };
-        let full = joint
-            .full
-            .filter(|&(of, _)| of == request)
-            .map(|(_, wait)| wait);
-        let bits = parts()
-            .enumerate()
-            .filter(|(_, part)| !part.verdict.allowed && !part.untracked);
-        let flags = [
-            (
-                flag::SHADOW,
-                parts().any(|part| part.limit.shadow && !part.verdict.allowed),
-            ),
-            (
-                flag::UNTRACKED,
-                full.is_some() || parts().any(|part| part.untracked),
-            ),
-        ];
-        let refused = parts().any(Part::refuses);
-        // After a charge also a limit that is not over it may have nothing left.
-        let waits = parts().filter(|part| !part.limit.shadow && !part.untracked);
-        let longest = waits.map(|part| part.verdict.retry_ns).max();
-        let retry_ns = if refused { longest } else { full };
+        let full = joint.full.filter(|&(of, _)| of == request);
+        let retry_ns = match full {
+            _ if part.refuses() => longest_wait(parts()),
+            Some((_, wait_ns)) => wait_ns,
+            None => 0,
+        };
+        let full = full.is_some();
         Decision {
-            allowed: !refused && full.is_none(),
-            flags: flags
-                .iter()
-                .fold(0, |all, &(flag, set)| if set { all | flag } else { all }),
-            limit_count: parts().count() as u8,
-            limit_index: index as u8,
-            denied_by: bits.fold(0, |all, (index, _)| all | 1 << index),
+            allowed: !part.refuses() && !full,
+            flags: met.flags | if full { flag::UNTRACKED } else { 0 },
+            limit_count: met.count,
+            limit_index: index,
+            denied_by: met.denied_by,
             remaining: part.remaining(taken),
-            retry_after_ms: whole_ms(retry_ns.unwrap_or(0)),
+            retry_after_ms: whole_ms(retry_ns),
             reset_after_ms: whole_ms(part.reset_ns(taken, joint.now)),
-            name: match parts().count() {
+            name: match met.count {
                 1 => part.limit.name_alone,
                 _ => part.limit.name.unwrap_or(numbered(index)),
             },
@@ -168,30 +154,62 @@ impl Decision {
     }
 }
 
-/// Of a request's limits the one to describe: that which refuses longest, else that
-/// which has the least left. One in shadow mode only where there is no other.
-fn describing<'p, 'a: 'p>(
-    parts: impl Iterator<Item = &'p Part<'a>> + Clone,
-    taken: bool,
-) -> Option<(usize, &'p Part<'a>)> {
-    let refusing = parts.clone().enumerate().filter(|(_, part)| part.refuses());
-    // Of equals the first, which `max_by_key` would not take.
-    let longest = refusing.min_by_key(|(_, part)| u64::MAX - part.verdict.retry_ns);
-    longest.or_else(|| {
-        let order = |part: &Part<'_>| (part.limit.shadow, part.remaining(taken));
-        parts.enumerate().min_by_key(|(_, part)| order(part))
-    })
+/// What the limits of a request come to, taken together in one pass.
+#[derive(Default)]
+struct Limits<'p, 'a> {
+    flags: u8,
+    denied_by: u8,
+    count: u8,
+    /// The one to describe, its index, and its rank.
+    described: Option<((u8, u64), u8, &'p Part<'a>)>,
+}
+
+impl<'p, 'a> Limits<'p, 'a> {
+    #[inline(always)]
+    fn add(&mut self, part: &'p Part<'a>, taken: bool) {
+        if part.untracked {
+            self.flags |= flag::UNTRACKED;
+        } else if !part.verdict.allowed {
+            self.denied_by |= 1 << self.count;
+        }
+        if part.limit.shadow && !part.verdict.allowed {
+            self.flags |= flag::SHADOW;
+        }
+        let rank = rank(part, taken);
+        // Of equals the first.
+        if self.described.is_none_or(|(first, ..)| rank < first) {
+            self.described = Some((rank, self.count, part));
+        }
+        self.count += 1;
+    }
+}
+
+/// Of a request's limits the one is described that comes first in this order: that which
+/// refuses longest, else that which has the least left. One in shadow mode only where
+/// there is no other.
+#[inline(always)]
+fn rank(part: &Part<'_>, taken: bool) -> (u8, u64) {
+    if part.refuses() {
+        (0, u64::MAX - part.verdict.retry_ns)
+    } else {
+        (1 + u8::from(part.limit.shadow), part.remaining(taken))
+    }
+}
+
+/// How long a request that is refused has to wait. After a charge also a limit that is not
+/// over it may have nothing left.
+fn longest_wait<'p, 'a: 'p>(parts: impl Iterator<Item = &'p Part<'a>>) -> u64 {
+    let waits = parts.filter(|part| !part.limit.shadow && !part.untracked);
+    let longest = waits.map(|part| part.verdict.retry_ns).max();
+    longest.unwrap_or(0)
 }
 
 const DEFAULT_NAME: [u8; 16] = *b"default\0\0\0\0\0\0\0\0\0";
 
 /// The name of one of several limits that has none: `limit-1` and so on.
-fn numbered(index: usize) -> [u8; 16] {
-    let mut name = *b"limit-1\0\0\0\0\0\0\0\0\0";
-    if let Some(digit) = name.get_mut(6) {
-        *digit = b'1'.saturating_add(index as u8);
-    }
-    name
+fn numbered(index: u8) -> [u8; 16] {
+    let first = u128::from_le_bytes(*b"limit-1\0\0\0\0\0\0\0\0\0");
+    (first + (u128::from(index) << 48)).to_le_bytes()
 }
 
 /// Whole milliseconds, rounded up: a hint must not be too short.

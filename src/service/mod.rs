@@ -9,6 +9,7 @@ mod counters;
 mod decision;
 mod headers;
 mod joint;
+mod part;
 mod prometheus;
 mod rules;
 mod stats;
@@ -32,7 +33,7 @@ use crate::config::{Config, OnFull, line};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hasher, Key, Names};
 use crate::rule::MAX_NAME;
-use crate::rule::book::{Limited, Plan};
+use crate::rule::book::{Entry, Limited};
 use crate::table::{Event, Homes, Table};
 
 /// How many requests of a batch have their counters brought near before the first of them
@@ -59,6 +60,8 @@ pub(crate) struct Valid<'a>(Request<'a>);
 #[derive(Clone, Copy)]
 struct Located<'r> {
     names: Names,
+    /// The only rule that applies.
+    rule: Option<&'r Entry>,
     counter: Option<(&'r Limited, Key, Homes)>,
 }
 
@@ -262,10 +265,10 @@ impl Service {
     /// The rule for a user and an API as a line of the rule text, which parses to
     /// the same rule for the same names. With `match = all` a line for each.
     pub fn explain(&self, user: &[u8], api: &[u8]) -> Result<Vec<u8>, Error> {
-        self.counted(Request { user, api, cost: 1 }.valid())?;
+        let request = Request { user, api, cost: 1 };
+        self.counted(request.valid())?;
         let rules = self.rules.load();
-        let names = self.hasher.names(user, api);
-        let matching = rules.book.matching(names, user, api);
+        let matching = self.meet(&rules, request).rules;
         let lines = matching.iter().map(|entry| line(&entry.scope, &entry.rule));
         Ok(lines.collect::<Vec<_>>().join(&b'\n'))
     }
@@ -313,26 +316,30 @@ impl Service {
     fn locate<'r>(&self, rules: &'r Rules, request: Request<'_>) -> Located<'r> {
         let Request { user, api, .. } = request;
         let names = self.hasher.names(user, api);
-        let first = rules.book.first(names, user, api).map(|entry| &entry.plan);
-        let limit = first.and_then(Plan::only_limit);
+        let rule = rules.book.first(names, user, api);
+        let limit = rule.and_then(|rule| rule.plan.only_limit());
         let counter = limit.map(|limit| {
             let key = names.key(limit.tag);
             (limit, key, self.table.fetch(key))
         });
-        Located { names, counter }
+        Located {
+            names,
+            rule,
+            counter,
+        }
     }
 
     #[inline(always)]
     fn decide_at(
         &self,
         rules: &Rules,
-        Located { names, counter }: Located<'_>,
+        located: Located<'_>,
         request: Request<'_>,
         time: Time,
         mode: Mode,
         out: &mut Decision,
     ) {
-        match counter {
+        match located.counter {
             Some((limit, key, homes)) => {
                 let attempt = Attempt {
                     table: &self.table,
@@ -352,7 +359,7 @@ impl Service {
                 }
             }
             None => {
-                let met = [Met::new(rules, names, request)];
+                let met = [Met::new(rules, located.names, located.rule, request)];
                 let out = std::slice::from_mut(out);
                 self.decide_jointly(rules, &met, time, mode, out);
             }
@@ -388,8 +395,10 @@ impl Service {
     }
 
     fn meet<'a>(&self, rules: &'a Rules, request: Request<'_>) -> Met<'a> {
-        let names = self.hasher.names(request.user, request.api);
-        Met::new(rules, names, request)
+        let Request { user, api, .. } = request;
+        let names = self.hasher.names(user, api);
+        let rule = rules.book.first(names, user, api);
+        Met::new(rules, names, rule, request)
     }
 }
 

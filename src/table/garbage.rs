@@ -145,7 +145,8 @@ proptest! {
                 }
             }
             // Nobody else is here.
-            prop_assert_ne!(table.store_all(&mut changes, terms), Err(NotStored::Changed));
+            let mut all: Vec<_> = changes.iter_mut().collect();
+            prop_assert_ne!(table.store_all(&mut all, terms), Err(NotStored::Changed));
             for change in &changes {
                 prop_assert_eq!(table.forget(table.find(change.key)), Ok(()));
             }

@@ -49,7 +49,7 @@ pub(crate) use crate::machine::Layout;
 pub use crate::machine::Memory;
 use crate::machine::Region;
 use crate::machine::cpu::prefetch;
-pub(crate) use bucket::{Bucket, Scale};
+pub(crate) use bucket::{Bucket, Scale, Weight};
 use bucket::{Claimed, SLOTS, Seen, Slot};
 pub(crate) use chunk::{CHUNK_WORDS, Chunk};
 use hands::Hands;
@@ -92,13 +92,16 @@ pub(crate) type Homes = [u32; 2];
 #[derive(Clone, Copy)]
 pub(crate) struct Found<'t> {
     pub state: State,
+    /// Where it stands, or would stand first.
+    home: Home<'t>,
     place: Place<'t>,
 }
 
 #[derive(Clone, Copy)]
 enum Place<'t> {
-    Here(Home<'t>, Slot<'t>),
-    Nowhere([Home<'t>; 2]),
+    Here(Slot<'t>),
+    /// Not there, nor in its other home.
+    Nowhere(Home<'t>),
 }
 
 /// Why a counter was not stored.
@@ -149,10 +152,19 @@ impl<'t> Held<'t> {
     }
 }
 
-impl Found<'_> {
+impl<'t> Found<'t> {
+    /// Its bucket, or both where it may stand.
+    fn homes(&self) -> impl Iterator<Item = Home<'t>> {
+        let other = match self.place {
+            Place::Here(_) => None,
+            Place::Nowhere(other) => Some(other),
+        };
+        [self.home].into_iter().chain(other)
+    }
+
     /// Whether the table holds the counter.
     pub fn exists(&self) -> bool {
-        matches!(self.place, Place::Here(..))
+        matches!(self.place, Place::Here(_))
     }
 }
 
@@ -171,18 +183,21 @@ impl Table {
         if let Some(slot) = first.seen.find(key.fingerprint) {
             return Found {
                 state: slot.state(),
-                place: Place::Here(first, slot),
+                home: first,
+                place: Place::Here(slot),
             };
         }
         let second = self.look(second);
         match second.seen.find(key.fingerprint) {
             Some(slot) => Found {
                 state: slot.state(),
-                place: Place::Here(second, slot),
+                home: second,
+                place: Place::Here(slot),
             },
             None => Found {
                 state: State::default(),
-                place: Place::Nowhere([first, second]),
+                home: first,
+                place: Place::Nowhere(second),
             },
         }
     }
@@ -203,19 +218,21 @@ impl Table {
     /// The log of a counter that was found.
     #[inline]
     pub fn log<'t>(&'t self, found: &Found<'t>) -> Log<'t> {
-        let (Place::Here(home, _) | Place::Nowhere([home, _])) = found.place;
-        self.log_of(found.state, home.seen)
+        self.log_of(found.state, found.home.seen)
     }
 
     /// Confirms what was decided without a change to the counter: nobody has
     /// changed it since it was found.
     #[inline(always)]
     pub fn keep(&self, found: Found<'_>) -> Result<(), NotStored> {
-        let unchanged = match found.place {
-            Place::Here(home, _) => home.seen.unchanged(),
-            Place::Nowhere([first, second]) => first.seen.unchanged() && second.seen.unchanged(),
+        let unchanged = found.home.seen.unchanged();
+        let nowhere = match found.place {
+            Place::Here(_) => true,
+            Place::Nowhere(other) => other.seen.unchanged(),
         };
-        unchanged.then_some(()).ok_or(NotStored::Changed)
+        (unchanged && nowhere)
+            .then_some(())
+            .ok_or(NotStored::Changed)
     }
 
     /// Makes a counter what was decided from what was found, as one step: nobody has
@@ -223,8 +240,8 @@ impl Table {
     #[inline(always)]
     pub fn store(&self, change: Change<'_>, terms: Terms) -> Result<(), NotStored> {
         match (change.found.place, change.edit) {
-            (Place::Here(home, slot), None) if change.is_one_word() => {
-                let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+            (Place::Here(slot), None) if change.is_one_word() => {
+                let mut held = self.claim(change.found.home).ok_or(NotStored::Changed)?;
                 change.set(&mut held, slot);
                 Ok(())
             }
@@ -241,24 +258,24 @@ impl Table {
         terms: Terms,
     ) -> Result<(), NotStored> {
         match (change.found.place, change.edit) {
-            (Place::Here(home, slot), None) => {
-                let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+            (Place::Here(slot), None) => {
+                let mut held = self.claim(change.found.home).ok_or(NotStored::Changed)?;
                 self.set_noted(&mut held, slot, &change);
                 Ok(())
             }
-            (Place::Here(home, slot), Some(edit)) => {
-                self.store_log(home, slot, change, edit, terms)
+            (Place::Here(slot), Some(edit)) => {
+                self.store_log(change.found.home, slot, change, edit, terms)
             }
-            (Place::Nowhere(_), _) => self.store_all(std::slice::from_mut(&mut change), terms),
+            (Place::Nowhere(_), _) => self.store_all(&mut [&mut change], terms),
         }
     }
 
     /// Forgets a counter.
     pub fn forget(&self, found: Found<'_>) -> Result<(), NotStored> {
-        let Place::Here(home, slot) = found.place else {
+        let Place::Here(slot) = found.place else {
             return self.keep(found);
         };
-        let mut held = self.claim(home).ok_or(NotStored::Changed)?;
+        let mut held = self.claim(found.home).ok_or(NotStored::Changed)?;
         self.clear(&mut held, slot, &mut Hands::new(self));
         Ok(())
     }

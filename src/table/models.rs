@@ -193,7 +193,8 @@ fn check_both(table: &Table, keys: [Key; 2]) -> bool {
                 Err(_) => continue,
             }
         }
-        match table.store_all(&mut charged.map(|(change, _)| change), terms) {
+        let mut changes = charged.map(|(change, _)| change);
+        match table.store_all(&mut changes.each_mut(), terms) {
             Ok(()) => return true,
             Err(NotStored::Changed) => loom::thread::yield_now(),
             Err(NotStored::Full(full)) => panic!("{full:?}"),
@@ -218,21 +219,38 @@ fn loom_of_two_who_charge_two_new_counters_one_gets_both() {
     model(2, || one_gets_both(table(TWO_BUCKETS)));
 }
 
-/// The counters stand in different buckets, which each claims one after the other.
+/// Two counters that stand in different buckets, and have all of their windows left.
+fn two_known_counters() -> Arc<Table> {
+    let table = table(TWO_BUCKETS);
+    let known = State {
+        idle_at: 2 * NOW,
+        data: 0,
+    };
+    for (number, key) in [(0, key(0, 1)), (1, key(1, 2))] {
+        let mut claimed = look(table.bucket(number)).claim(ME).unwrap();
+        let slot = claimed.seen().slots().next().unwrap();
+        claimed.place(slot, key.fingerprint, Weight::default(), known);
+    }
+    table
+}
+
+/// Each claims the buckets one after the other.
 #[test]
 fn loom_of_two_who_charge_two_known_counters_one_gets_both() {
+    model(PREEMPTIONS, || one_gets_both(two_known_counters()));
+}
+
+#[test]
+fn loom_who_comes_too_late_for_the_second_counter_leaves_the_first_as_it_was() {
     model(PREEMPTIONS, || {
-        let table = table(TWO_BUCKETS);
-        let known = State {
-            idle_at: 2 * NOW,
-            data: 0,
-        };
-        for (number, key) in [(0, key(0, 1)), (1, key(1, 2))] {
-            let mut claimed = look(table.bucket(number)).claim(ME).unwrap();
-            let slot = claimed.seen().slots().next().unwrap();
-            claimed.place(slot, key.fingerprint, Weight::default(), known);
-        }
-        one_gets_both(table);
+        let table = two_known_counters();
+        let [one, two] = [key(0, 1), key(1, 2)];
+        let other = Arc::clone(&table);
+        let second = thread::spawn(move || check(&other, two, 1));
+        let first = check_both(&table, [one, two]);
+        let second = second.join().unwrap();
+        assert!(first != second, "{first} and {second}");
+        assert_eq!(check(&table, one, 1), second);
     });
 }
 

@@ -37,6 +37,18 @@ impl<'t> Change<'t> {
         old.idle_at == new.idle_at || old.data == new.data || old.idle_at == 0
     }
 
+    /// Whether that is all: the counter is there, and keeps no log or leaves it as it is.
+    fn is_one_word_in_place(&self) -> bool {
+        self.found.exists() && self.edit.is_none() && self.is_one_word()
+    }
+
+    #[inline(always)]
+    fn set_in_place(&self, held: &mut Held<'t>) {
+        if let Place::Here(slot) = self.found.place {
+            self.set(held, slot);
+        }
+    }
+
     #[inline(always)]
     pub(super) fn set(&self, held: &mut Held<'t>, slot: Slot<'t>) {
         let claimed = &mut held.claimed;
@@ -77,10 +89,51 @@ impl Table {
     /// Makes up to [`MAX_CHANGES`] counters, each of another key, what was decided
     /// at `now`. Where there is no room for one of them none of them changes, and it
     /// is said for which.
-    #[inline(never)]
     pub fn store_all<'t>(
         &'t self,
-        changes: &mut [Change<'t>],
+        changes: &mut [&mut Change<'t>],
+        terms: Terms,
+    ) -> Result<(), NotStored> {
+        if changes.iter().all(|change| change.is_one_word_in_place()) {
+            changes.sort_unstable_by_key(|change| change.found.home.number);
+            return self.store_words(changes, None).ok_or(NotStored::Changed);
+        }
+        self.store_in_rooms(changes, terms)
+    }
+
+    /// The same where all are there and a word of each changes, in the order of their
+    /// buckets, of which the last one claimed is `held`: claims that of the first, and then
+    /// the others'; stores when it has all. It is as deep as there are changes.
+    fn store_words<'t>(
+        &'t self,
+        changes: &[&mut Change<'t>],
+        held: Option<&mut Held<'t>>,
+    ) -> Option<()> {
+        let Some((change, others)) = changes.split_first() else {
+            return Some(());
+        };
+        let home = change.found.home;
+        match held.filter(|held| held.number == home.number) {
+            None => {
+                let mut held = self.claim(home)?;
+                self.store_words(others, Some(&mut held))?;
+                change.set_in_place(&mut held);
+            }
+            Some(held) => {
+                // Seen twice: it must have been the same both times.
+                held.claimed.seen().same(home.seen).then_some(())?;
+                self.store_words(others, Some(held))?;
+                change.set_in_place(held);
+            }
+        }
+        Some(())
+    }
+
+    /// The same where there is more to do.
+    #[inline(never)]
+    fn store_in_rooms<'t>(
+        &'t self,
+        changes: &mut [&mut Change<'t>],
         terms: Terms,
     ) -> Result<(), NotStored> {
         // Filled where they stand: these are large, and a move would copy all of them.
@@ -106,7 +159,7 @@ impl Table {
     fn make_rooms<'t>(
         &'t self,
         held: &mut HeldBuckets<'t>,
-        changes: &[Change<'t>],
+        changes: &[&mut Change<'t>],
         terms: Terms,
         hands: &mut Hands<'t>,
         rooms: &mut ArrayVec<Room<'t>, MAX_CHANGES>,
@@ -117,9 +170,9 @@ impl Table {
         };
         for (index, change) in changes.iter().enumerate() {
             let (bucket, slot, is_new) = match change.found.place {
-                Place::Here(home, slot) => (home.number, slot, false),
-                Place::Nowhere(homes) => {
-                    let homes = homes.map(|home| home.number);
+                Place::Here(slot) => (change.found.home.number, slot, false),
+                Place::Nowhere(other) => {
+                    let homes = [change.found.home.number, other.number];
                     let reserved = self.reserve(held, homes, change.key, terms, &own, hands);
                     let (bucket, slot) = reserved.map_err(|full| Full { index, ..full })?;
                     (bucket, slot, true)
@@ -139,7 +192,7 @@ impl Table {
     fn plan_logs<'t>(
         &'t self,
         held: &mut HeldBuckets<'t>,
-        changes: &mut [Change<'t>],
+        changes: &mut [&mut Change<'t>],
         terms: Terms,
         hands: &mut Hands<'t>,
         rooms: &[Room<'t>],
@@ -161,7 +214,7 @@ impl Table {
     fn fill<'t>(
         &'t self,
         held: &mut HeldBuckets<'t>,
-        changes: &[Change<'t>],
+        changes: &[&mut Change<'t>],
         rooms: &[Room<'t>],
         plans: &[Plan],
         hands: &mut Hands<'t>,
@@ -178,29 +231,18 @@ impl Table {
     }
 
     /// Claims all the buckets concerned, unless one has changed since it was seen.
-    fn hold<'t>(&self, changes: &[Change<'t>], held: &mut HeldBuckets<'t>) -> Option<()> {
+    fn hold<'t>(&self, changes: &[&mut Change<'t>], held: &mut HeldBuckets<'t>) -> Option<()> {
         let mut homes: ArrayVec<Home<'t>, { 2 * MAX_CHANGES }> = ArrayVec::new();
-        for change in changes {
-            let (first, second) = match change.found.place {
-                Place::Here(home, _) => (home, None),
-                Place::Nowhere([first, second]) => (first, Some(second)),
-            };
-            homes.try_push(first).ok()?;
-            second
-                .map_or(Ok(()), |second| homes.try_push(second))
-                .ok()?;
+        for home in changes.iter().flat_map(|change| change.found.homes()) {
+            homes.try_push(home).ok()?;
         }
         homes.sort_unstable_by_key(|home| home.number);
-        let mut last: Option<Home<'t>> = None;
-        for &home in &homes {
-            match last {
-                Some(last) if last.number == home.number => {
-                    // Seen twice: it must have been the same both times.
-                    last.seen.same(home.seen).then_some(())?;
-                }
-                _ => held.try_push(self.claim(home)?).ok()?,
+        for home in homes {
+            match held.last().filter(|last| last.number == home.number) {
+                // Seen twice: it must have been the same both times.
+                Some(last) => last.claimed.seen().same(home.seen).then_some(())?,
+                None => held.try_push(self.claim(home)?).ok()?,
             }
-            last = Some(home);
         }
         Some(())
     }
