@@ -3,7 +3,7 @@
 //! A name is hashed once, by a MAC under a secret of the region (`light_mac`), users and
 //! APIs as messages of two kinds. Nobody who does not know the secret can aim at a
 //! counter or a bucket, whatever names they choose and whatever they see of the answers.
-//! The two hashes find the rule and, mixed with the tag of its limit, the counter.
+//! The two hashes, mixed with the tag of a limit, are the counter's.
 
 mod light_mac;
 
@@ -61,14 +61,6 @@ impl Hasher {
         Hasher(LightMac::new([[a, b], [c, d]]))
     }
 
-    pub fn user(&self, name: &[u8]) -> u64 {
-        self.names(name, &[]).user
-    }
-
-    pub fn api(&self, name: &[u8]) -> u64 {
-        self.names(&[], name).api
-    }
-
     #[inline(always)]
     pub fn names(&self, user: &[u8], api: &[u8]) -> Names {
         let [user, api] = self.0.tags::<USER, API>(user, api);
@@ -101,12 +93,6 @@ impl Tag {
 }
 
 impl Names {
-    /// One hash of both names, for rules that name a pair.
-    #[inline]
-    pub fn pair(self) -> u64 {
-        fold(self.user, self.api)
-    }
-
     /// The counter for limits of this tag: of this pair, user, API or of all.
     #[inline]
     pub fn key(self, tag: Tag) -> Key {

@@ -2,17 +2,18 @@
 //! the user's, else the API's, else the default. Of an API's, the one of its exact
 //! name, else that of the longest prefix.
 //!
-//! A book never changes once it is made. Looking up takes the hashes that the
-//! request has anyway and never walks the rules.
+//! A book never changes once it is made. A look-up never walks the rules, and hashes the
+//! names by itself, with no secret: only who writes the rules chooses which names are in
+//! here. So it need not wait for the hashes that find the counter, which take longer.
 
 use arrayvec::ArrayVec;
-use hashbrown::HashTable;
+use hashbrown::HashMap;
 
 use super::prefix::Prefixes;
 use super::{Apis, Limit, Rule, Scope};
 use crate::algorithm::{Clocks, Counter};
 use crate::config::Match;
-use crate::hash::{Hasher, Names, Tag};
+use crate::hash::{Hasher, Tag};
 use crate::table::Scale;
 
 /// A rule, ready to be applied.
@@ -56,23 +57,20 @@ pub(crate) struct Book {
     default: Entry,
     /// Whether there is no other rule.
     only_default: bool,
-    pairs: Rules<Entry>,
-    pair_prefixes: Rules<Prefixes<Entry>>,
-    users: Rules<Entry>,
-    apis: Rules<Entry>,
+    pairs: Named<OfUser>,
+    users: Named<Entry>,
+    apis: Named<Entry>,
     api_prefixes: Prefixes<Entry>,
 }
 
-/// What is kept by one or two names, by the hash of those.
-#[derive(Debug)]
-struct Rules<T>(HashTable<Named<T>>);
+/// What is kept by a name.
+type Named<T> = HashMap<Box<[u8]>, T>;
 
-#[derive(Debug)]
-struct Named<T> {
-    hash: u64,
-    user: Option<Box<[u8]>>,
-    api: Option<Box<[u8]>>,
-    of: T,
+/// The rules of a user for some APIs.
+#[derive(Debug, Default)]
+struct OfUser {
+    apis: Named<Entry>,
+    api_prefixes: Prefixes<Entry>,
 }
 
 impl Book {
@@ -90,35 +88,31 @@ impl Book {
             matching,
             default: entry(scope, rule),
             only_default: rules.len() == 1,
-            pairs: Rules::default(),
-            pair_prefixes: Rules::default(),
-            users: Rules::default(),
-            apis: Rules::default(),
+            pairs: Named::default(),
+            users: Named::default(),
+            apis: Named::default(),
             api_prefixes: Prefixes::default(),
         };
         for (scope, rule) in rules {
-            book.add(scope, entry(scope, rule), hasher);
+            book.add(scope, entry(scope, rule));
         }
         book.api_prefixes.link();
-        let by_user = book.pair_prefixes.0.iter_mut();
-        by_user.for_each(|prefixes| prefixes.of.link());
+        let by_user = book.pairs.values_mut();
+        by_user.for_each(|of_user| of_user.api_prefixes.link());
         Some(book)
     }
 
-    fn add(&mut self, scope: &Scope, entry: Entry, hasher: &Hasher) {
+    fn add(&mut self, scope: &Scope, entry: Entry) {
         match (scope.user.as_deref(), &scope.api) {
-            (Some(user), Some(Apis::Exactly(api))) => {
-                let hash = hasher.names(user, api).pair();
-                self.pairs.add(hash, Some(user), Some(api), entry);
+            (Some(user), Some(apis)) => {
+                let of_user = self.pairs.entry(user.into()).or_default();
+                match apis {
+                    Apis::Exactly(api) => drop(of_user.apis.insert(api.clone(), entry)),
+                    Apis::Under(prefix) => of_user.api_prefixes.add(prefix, entry),
+                }
             }
-            (Some(user), Some(Apis::Under(prefix))) => {
-                let of_user = self.pair_prefixes.of_user(hasher.user(user), user);
-                of_user.add(prefix, entry);
-            }
-            (Some(user), None) => self.users.add(hasher.user(user), Some(user), None, entry),
-            (None, Some(Apis::Exactly(api))) => {
-                self.apis.add(hasher.api(api), None, Some(api), entry);
-            }
+            (Some(user), None) => drop(self.users.insert(user.into(), entry)),
+            (None, Some(Apis::Exactly(api))) => drop(self.apis.insert(api.clone(), entry)),
             (None, Some(Apis::Under(prefix))) => self.api_prefixes.add(prefix, entry),
             (None, None) => {}
         }
@@ -127,55 +121,40 @@ impl Book {
     /// The rule for a request, where only the most specific counts. On the way of
     /// every check: kinds of rules that there are none of cost a look each.
     #[inline(always)]
-    pub fn first(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
+    pub fn first(&self, user: &[u8], api: &[u8]) -> Option<&Entry> {
         if self.only_default {
             return Some(&self.default);
         }
         if self.matching == Match::All {
             return None;
         }
-        let has_pairs = !self.pairs.is_empty() || !self.pair_prefixes.is_empty();
-        let pair = if has_pairs {
-            self.pair(names, user, api)
-        } else {
-            None
-        };
-        if pair.is_some() {
-            return pair;
-        }
-        if let Some(entry) = self.users.find(|| names.user, user, api) {
-            return Some(entry);
-        }
-        if let Some(entry) = self.apis.find(|| names.api, user, api) {
-            return Some(entry);
-        }
-        let entry = self.api_prefixes.longest(api);
-        Some(entry.unwrap_or(&self.default))
+        let own = self.pair(user, api).or_else(|| self.users.get(user));
+        let found = own.or_else(|| self.api(api));
+        Some(found.unwrap_or(&self.default))
     }
 
     /// The rules for a request, where all count that match.
     #[inline(never)]
-    pub fn matching(&self, names: Names, user: &[u8], api: &[u8]) -> Matching<'_> {
+    pub fn matching(&self, user: &[u8], api: &[u8]) -> Matching<'_> {
         let found = [
-            self.pair(names, user, api),
-            self.users.find(|| names.user, user, api),
-            self.api(names, user, api),
+            self.pair(user, api),
+            self.users.get(user),
+            self.api(api),
             Some(&self.default),
         ];
         found.into_iter().flatten().collect()
     }
 
-    #[inline(never)]
-    fn pair(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
-        let exact = self.pairs.find(|| names.pair(), user, api);
-        exact.or_else(|| {
-            let prefixes = self.pair_prefixes.find(|| names.user, user, api)?;
-            prefixes.longest(api)
-        })
+    #[inline]
+    fn pair(&self, user: &[u8], api: &[u8]) -> Option<&Entry> {
+        let of_user = self.pairs.get(user)?;
+        let exact = of_user.apis.get(api);
+        exact.or_else(|| of_user.api_prefixes.longest(api))
     }
 
-    fn api(&self, names: Names, user: &[u8], api: &[u8]) -> Option<&Entry> {
-        let exact = self.apis.find(|| names.api, user, api);
+    #[inline]
+    fn api(&self, api: &[u8]) -> Option<&Entry> {
+        let exact = self.apis.get(api);
         exact.or_else(|| self.api_prefixes.longest(api))
     }
 }
@@ -199,55 +178,6 @@ impl Plan {
             Plan::Limits(limits) => Some(limits),
             Plan::Unlimited | Plan::Deny => None,
         }
-    }
-}
-
-impl<T> Rules<T> {
-    #[inline(always)]
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    #[inline(always)]
-    fn find(&self, hash: impl Fn() -> u64, user: &[u8], api: &[u8]) -> Option<&T> {
-        if self.is_empty() {
-            return None;
-        }
-        let is = |name: &Option<Box<[u8]>>, asked| name.as_deref().is_none_or(|name| name == asked);
-        let found = self
-            .0
-            .find(hash(), |named| is(&named.user, user) && is(&named.api, api));
-        found.map(|named| &named.of)
-    }
-
-    fn add(&mut self, hash: u64, user: Option<&[u8]>, api: Option<&[u8]>, of: T) {
-        let named = Named {
-            hash,
-            user: user.map(Box::from),
-            api: api.map(Box::from),
-            of,
-        };
-        self.0.insert_unique(hash, named, |named| named.hash);
-    }
-}
-
-impl Rules<Prefixes<Entry>> {
-    fn of_user(&mut self, hash: u64, user: &[u8]) -> &mut Prefixes<Entry> {
-        let is_user = |named: &Named<_>| named.user.as_deref() == Some(user);
-        let new = || Named {
-            hash,
-            user: Some(user.into()),
-            api: None,
-            of: Prefixes::default(),
-        };
-        let entry = self.0.entry(hash, is_user, |named| named.hash);
-        &mut entry.or_insert_with(new).into_mut().of
-    }
-}
-
-impl<T> Default for Rules<T> {
-    fn default() -> Rules<T> {
-        Rules(HashTable::new())
     }
 }
 

@@ -38,7 +38,7 @@ impl<'b> Met<'b> {
         let Request { user, api, cost } = request;
         let rules = match rule {
             Some(rule) => Matching::from_iter([rule]),
-            None => rules.book.matching(names, user, api),
+            None => rules.book.matching(user, api),
         };
         Met { names, rules, cost }
     }

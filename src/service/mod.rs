@@ -316,7 +316,7 @@ impl Service {
     fn locate<'r>(&self, rules: &'r Rules, request: Request<'_>) -> Located<'r> {
         let Request { user, api, .. } = request;
         let names = self.hasher.names(user, api);
-        let rule = rules.book.first(names, user, api);
+        let rule = rules.book.first(user, api);
         let limit = rule.and_then(|rule| rule.plan.only_limit());
         let counter = limit.map(|limit| {
             let key = names.key(limit.tag);
@@ -397,7 +397,7 @@ impl Service {
     fn meet<'a>(&self, rules: &'a Rules, request: Request<'_>) -> Met<'a> {
         let Request { user, api, .. } = request;
         let names = self.hasher.names(user, api);
-        let rule = rules.book.first(names, user, api);
+        let rule = rules.book.first(user, api);
         Met::new(rules, names, rule, request)
     }
 }
