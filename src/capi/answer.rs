@@ -37,12 +37,14 @@ pub(super) unsafe fn answer(
     ask: impl FnOnce(&Service, &Valid<'_>, &mut Decision),
 ) -> rl_status {
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    let asked = unsafe { (service.as_ref(), refusal(out), request.read()) };
-    let (Some(rl_service(service)), Some(place), Ok(request)) = asked else {
-        // SAFETY: NULL, or by the caller's word a live service.
-        return wrong_argument(unsafe { service.as_ref() }.map(|rl_service(service)| service));
+    let (service, place) = unsafe { (service.as_ref(), refusal(out)) };
+    let service = service.map(|rl_service(service)| service);
+    let (Some(service), Some(place)) = (service, place) else {
+        return wrong_argument(service);
     };
-    let Ok(request) = request.valid() else {
+    // SAFETY: as above.
+    let request = unsafe { request.read() }.map(Request::valid);
+    let Ok(Ok(request)) = request else {
         return wrong_argument(Some(service));
     };
     if !finishes(|| ask(service, &request, place)) {
@@ -117,13 +119,33 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
+    fn service() -> rl_service {
+        let mut config = Config::new();
+        config.parse(b"default = unlimited").unwrap();
+        rl_service(Service::new(&config).unwrap())
+    }
+
     /// Where a call fails after it has answered, what it has written is taken back, and
     /// the failure counts as an error.
     #[test]
-    fn a_call_that_fails_halfway_leaves_refusals() {
-        let mut config = Config::new();
-        config.parse(b"default = unlimited").unwrap();
-        let service = rl_service(Service::new(&config).unwrap());
+    fn a_call_that_fails_halfway_leaves_a_refusal() {
+        let (service, mut out) = (service(), rl_decision::REFUSED);
+        let request = whole(c"alice".as_ptr().cast(), 5, std::ptr::null(), 0, 1);
+        // SAFETY: a live service, names of these lengths, and a place for an answer.
+        let status = unsafe {
+            answer(&service, &request, &raw mut out, |_, _, place| {
+                place.allowed = true;
+                panic!("seen in the test's output")
+            })
+        };
+        assert_eq!(status, RL_ERR_INTERNAL);
+        assert!(!out.allowed);
+        assert_eq!(service.0.stats().errors, 1);
+    }
+
+    #[test]
+    fn a_batch_that_fails_halfway_leaves_refusals() {
+        let service = service();
         let mut out = [rl_decision::REFUSED; 2];
         // SAFETY: a live service, and two places for answers.
         let status = unsafe {
