@@ -37,14 +37,12 @@ pub(super) unsafe fn answer(
     ask: impl FnOnce(&Service, &Valid<'_>, &mut Decision),
 ) -> rl_status {
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    let (service, place) = unsafe { (service.as_ref(), refusal(out)) };
-    let service = service.map(|rl_service(service)| service);
-    let (Some(service), Some(place)) = (service, place) else {
-        return wrong_argument(service);
+    let asked = unsafe { (service.as_ref(), refusal(out), request.read()) };
+    let (Some(rl_service(service)), Some(place), Ok(request)) = asked else {
+        // SAFETY: NULL, or by the caller's word a live service.
+        return wrong_argument(unsafe { service.as_ref() }.map(|rl_service(service)| service));
     };
-    // SAFETY: as above.
-    let request = unsafe { request.read() }.map(Request::valid);
-    let Ok(Ok(request)) = request else {
+    let Ok(request) = request.valid() else {
         return wrong_argument(Some(service));
     };
     if !finishes(|| ask(service, &request, place)) {
