@@ -86,12 +86,12 @@ REPETITIONS = 5
 MOST_KEYS   = 50000000
 PROGRAMS    = $(BUILD)/bench/Buckets.class $(BUILD)/bench/buckets
 
-bench: all $(PROGRAMS) ## Measure librl beside governor, Java and Go, then part by part (6 minutes)
+bench: all $(PROGRAMS) ## Measure librl beside governor, Java and Go, then part by part (5 minutes)
 	@$(MEASURE) peers $(REPETITIONS)
 	@$(MEASURE) inner $(REPETITIONS)
 	@$(REPORT) table
 
-bench-growth: all ## Measure as keys and threads become more (10 minutes, 8 GB; MOST_KEYS=)
+bench-growth: all ## Measure as keys and threads become more (5 minutes, 8 GB; MOST_KEYS=)
 	@$(MEASURE) growth $(MOST_KEYS)
 
 bench-instructions: all $(BUILD)/bench/calls ## Count the instructions of a check, part by part
