@@ -11,12 +11,15 @@ mod headers;
 mod joint;
 mod part;
 mod prometheus;
+mod request;
 mod rules;
 mod stats;
 mod zone;
 
 pub use decision::{Decision, NEVER, flag};
 pub use headers::{HeaderStyle, Headers, headers};
+pub use request::Request;
+pub(crate) use request::Valid;
 pub use stats::Stats;
 pub use zone::unlink_zone;
 
@@ -25,6 +28,7 @@ use arrayvec::ArrayVec;
 use acquire::Queues;
 use attempt::{Attempt, Time};
 use joint::{Joint, MAX_REQUESTS, Met, Mode};
+use request::all_valid;
 use rules::{Current, Rules};
 
 use crate::algorithm::Clocks;
@@ -32,28 +36,12 @@ use crate::clock::Clock;
 use crate::config::{Config, OnFull, line};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hasher, Key, Names};
-use crate::rule::MAX_NAME;
 use crate::rule::book::{Entry, Limited};
 use crate::table::{Event, Homes, Table};
 
 /// How many requests of a batch have their counters brought near before the first of them
 /// is decided.
 const GROUP: usize = 16;
-
-/// One request: who asks for what, and how much it takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// The user's name, up to 65,535 bytes of any value.
-    pub user: &'a [u8],
-    /// The API's name, up to 65,535 bytes of any value.
-    pub api: &'a [u8],
-    /// Units of the quota, at least 1.
-    pub cost: u64,
-}
-
-/// A request that can be answered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Valid<'a>(Request<'a>);
 
 /// What is known of a request before its counters are looked at: the hashes of its names,
 /// and its counter if it meets a single limit.
@@ -399,29 +387,5 @@ impl Service {
         let names = self.hasher.names(user, api);
         let rule = rules.book.first(user, api);
         Met::new(rules, names, rule, request)
-    }
-}
-
-fn all_valid<'a>(mut requests: impl Iterator<Item = Request<'a>>) -> Result<(), Error> {
-    requests.try_for_each(|request| request.valid().map(drop))
-}
-
-impl<'a> Request<'a> {
-    /// The request, if it makes sense.
-    #[inline(always)]
-    pub(crate) fn valid(self) -> Result<Valid<'a>, Error> {
-        if self.user.len() > MAX_NAME || self.api.len() > MAX_NAME || self.cost == 0 {
-            return Err(self.fault());
-        }
-        Ok(Valid(self))
-    }
-
-    #[cold]
-    fn fault(self) -> Error {
-        let message = match self.cost {
-            0 => "the cost is 0; it must be at least 1".into(),
-            _ => format!("a name is longer than {MAX_NAME} bytes"),
-        };
-        Error::new(ErrorKind::Argument, message)
     }
 }
