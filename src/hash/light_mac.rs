@@ -3,7 +3,7 @@
 //! of 64: a pseudorandom function as long as AES is one, however long the messages are.
 //!
 //! A message is cut into pieces of 14 bytes. All but the last are encrypted under one
-//! key, each behind its number, and added up; the last, padded, is added and the sum
+//! key, each with its number after it, and added up; the last, padded, is added and the sum
 //! encrypted under the other key. So a name of up to 14 bytes costs one call of AES, and
 //! the pieces of a longer one do not wait for each other.
 //!
