@@ -39,8 +39,7 @@ pub(super) unsafe fn answer(
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
     let asked = unsafe { (service.as_ref(), refusal(out), request.read()) };
     let (Some(rl_service(service)), Some(place), Ok(request)) = asked else {
-        // SAFETY: NULL, or by the caller's word a live service.
-        return wrong_argument(unsafe { service.as_ref() }.map(|rl_service(service)| service));
+        return wrong_argument(asked.0.map(|rl_service(service)| service));
     };
     let Ok(request) = request.valid() else {
         return wrong_argument(Some(service));

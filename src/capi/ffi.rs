@@ -64,7 +64,6 @@ impl Failure {
 /// What a panic leaves half done can be seen afterwards, hence the assertion: the
 /// locks used here do not poison, and the core orders its writes so that half a
 /// change errs on the strict side.
-#[inline(always)]
 pub(super) fn catch<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(Failure::Panic))
 }
@@ -100,7 +99,6 @@ pub(super) fn status_of<T>(result: &Result<T, Failure>) -> rl_status {
 }
 
 /// The object behind a handle.
-#[inline(always)]
 pub(super) unsafe fn borrow<'a, T>(
     handle: *const T,
     if_null: &'static str,
