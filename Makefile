@@ -4,6 +4,8 @@ PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DESTDIR    ?=
+# The source of the nginx to build for; this is where Debian and Ubuntu have theirs.
+NGINX_SOURCE ?= /usr/share/nginx/src
 
 CARGO      ?= cargo
 OBJCOPY    ?= objcopy
@@ -15,6 +17,7 @@ BUILD   := build
 TARGET  := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 ABI     := $(shell sed -n 's/^pub const LIBRL_ABI.* = \([0-9]*\);/\1/p' src/capi/version.rs)
+NGINX   := $(BUILD)/nginx
 EXPORTS := src/capi/exports.txt
 SOURCES := Makefile Cargo.toml Cargo.lock $(shell find src -type f)
 SO      := $(BUILD)/librl.so.$(VERSION)
@@ -22,7 +25,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all demo demo-prefork test test-kill bench bench-growth bench-instructions charts bench-docs bench-tools header install uninstall clean help tools check-demo
+.PHONY: all nginx demo demo-prefork test test-kill bench bench-growth bench-instructions charts bench-docs bench-tools nginx-tools header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -52,6 +55,14 @@ $(BUILD):
 
 $(BUILD)/%: examples/%.c $(wildcard examples/*.h) include/rl.h $(LIBS)
 	@$(C99) -o $@ $< -L$(BUILD) -lrl '-Wl,-rpath,$$ORIGIN'
+
+nginx: $(NGINX)/ngx_http_rl_module.so ## Build the module for nginx (NGINX_SOURCE= for one of your own)
+
+$(NGINX)/ngx_http_rl_module.so: $(wildcard integrations/nginx/*) include/rl.h $(BUILD)/librl.a | nginx-tools
+	@integrations/nginx/build.sh '$(NGINX_SOURCE)' $(NGINX)
+
+nginx-tools: # what the module is built and tested with
+	@.ci/tools nginx '$(NGINX_SOURCE)'
 
 demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limits of a web server's log
 	@$(BUILD)/walkthrough examples/walkthrough.conf

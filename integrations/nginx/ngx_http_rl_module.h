@@ -1,0 +1,178 @@
+
+/*
+ * A limiter for nginx by the rules of librl.
+ *
+ *   ngx_http_rl_module.c     directives and their inheritance, what happens at start-up
+ *   ngx_http_rl_zone.c       rl_zone: counters in shared memory, and their rules
+ *   ngx_http_rl_limit.c      rl_limit: what a request asks for, and what becomes of it
+ *   ngx_http_rl_answer.c     the answer in variables and in fields of the response
+ *   ngx_http_rl_page.c       rl_status_page: statistics
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+
+
+#ifndef _NGX_HTTP_RL_MODULE_H_INCLUDED_
+#define _NGX_HTTP_RL_MODULE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#define RL_NO_RL_FREE
+#include <rl.h>
+
+
+/* at most so many requests are one decision, says rl_check_all() */
+#define NGX_HTTP_RL_MAX_JOINT  8
+
+/* at most so many bytes are a name of librl */
+#define NGX_HTTP_RL_MAX_NAME   65535
+
+
+/* rl_headers off; the others are the styles of librl */
+
+#define NGX_HTTP_RL_NO_HEADERS  (RL_HEADERS_LEGACY + 1)
+
+
+/* of $rl_status */
+
+typedef enum {
+    NGX_HTTP_RL_PASSED = 0,
+    NGX_HTTP_RL_REJECTED,
+    NGX_HTTP_RL_REJECTED_DRY_RUN,
+    NGX_HTTP_RL_UNTRACKED,
+    NGX_HTTP_RL_ERROR
+} ngx_http_rl_outcome_e;
+
+
+/* what all workers have of a zone beside its counters */
+
+typedef struct {
+    u_char                    *counters;    /* NULL with shared= */
+    size_t                     size;
+    ngx_atomic_t               full_told;   /* second of the last line about that */
+} ngx_http_rl_shared_t;
+
+
+/* shm_zone->data */
+
+typedef struct {
+    ngx_str_t                  name;
+    ngx_str_t                  file;
+    ngx_str_t                  object;      /* of shared=, else empty */
+    rl_config                 *config;
+    rl_service                *service;     /* NULL while testing shared= */
+    ngx_http_rl_shared_t      *shared;
+} ngx_http_rl_zone_t;
+
+
+/* a text with variables; one alone needs no script to be run */
+
+typedef struct {
+    ngx_http_complex_value_t   text;
+    ngx_int_t                  variable;    /* NGX_ERROR if there is more to it */
+    ngx_uint_t                 given;
+} ngx_http_rl_value_t;
+
+
+typedef struct {
+    ngx_shm_zone_t            *shm_zone;
+    ngx_http_rl_value_t        user;
+    ngx_http_rl_value_t        api;
+    ngx_http_rl_value_t        cost;
+    uint64_t                   fixed_cost;  /* 0 if a value has to be asked */
+} ngx_http_rl_limit_t;
+
+
+typedef struct {
+    ngx_array_t               *limits;      /* those of a zone side by side, or NULL */
+    ngx_flag_t                 skip_empty;
+    ngx_flag_t                 dry_run;
+    ngx_uint_t                 deny_on_error;
+    ngx_uint_t                 status;
+    ngx_uint_t                 log_level;
+    ngx_uint_t                 headers;
+    ngx_shm_zone_t            *page;
+} ngx_http_rl_loc_conf_t;
+
+
+/* where a zone is named, in case that it is never declared */
+
+typedef struct {
+    ngx_shm_zone_t            *shm_zone;
+    ngx_str_t                  file;
+    ngx_uint_t                 line;
+} ngx_http_rl_naming_t;
+
+
+typedef struct {
+    ngx_array_t                namings;
+    ngx_int_t                  answer;      /* index of the variable that holds it */
+} ngx_http_rl_main_conf_t;
+
+
+/* what became of a request: the decision that counts, and what it was about */
+
+typedef struct {
+    rl_decision                decision;
+    rl_request                 request;
+    ngx_http_rl_zone_t        *zone;
+    ngx_http_rl_outcome_e      outcome;
+} ngx_http_rl_answer_t;
+
+
+extern ngx_module_t  ngx_http_rl_module;
+
+
+/* nothing but the module is for nginx to see */
+
+#pragma GCC visibility push(hidden)
+
+char *ngx_http_rl_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+ngx_shm_zone_t *ngx_http_rl_name_zone(ngx_conf_t *cf, ngx_str_t *name);
+ngx_int_t ngx_http_rl_zones_declared(ngx_conf_t *cf);
+void ngx_http_rl_tell_full(ngx_http_rl_zone_t *zone, ngx_log_t *log);
+
+char *ngx_http_rl_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+ngx_int_t ngx_http_rl_handler(ngx_http_request_t *r);
+
+ngx_int_t ngx_http_rl_add_variables(ngx_conf_t *cf);
+ngx_int_t ngx_http_rl_add_fields(ngx_http_request_t *r,
+    ngx_http_rl_answer_t *answer, uint32_t style);
+
+char *ngx_http_rl_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+#pragma GCC visibility pop
+
+
+/*
+ * The answer that a request has got. It is not kept in r->ctx, which an
+ * internal redirect clears, but where the values of variables are, which
+ * stay as long as the request and are those of its subrequests, too.
+ */
+
+static ngx_inline ngx_http_variable_value_t *
+ngx_http_rl_answer_place(ngx_http_request_t *r)
+{
+    ngx_http_rl_main_conf_t  *rmcf;
+
+    rmcf = ngx_http_get_module_main_conf(r, ngx_http_rl_module);
+
+    return &r->variables[rmcf->answer];
+}
+
+
+static ngx_inline ngx_http_rl_answer_t *
+ngx_http_rl_answer(ngx_http_request_t *r)
+{
+    ngx_http_variable_value_t  *vv;
+
+    vv = ngx_http_rl_answer_place(r);
+
+    return vv->valid ? (ngx_http_rl_answer_t *) vv->data : NULL;
+}
+
+
+#endif /* _NGX_HTTP_RL_MODULE_H_INCLUDED_ */

@@ -1,0 +1,427 @@
+
+/*
+ * rl_zone: the counters of a zone, in memory of nginx's or in an object that
+ * other programs share, and the rules that they go by.
+ *
+ * Each configuration has services of its own, made by the master before it
+ * forks, so that old workers go on by old rules while new ones have the new.
+ * The counters are one block of the zone's slab pool, and the same ones for
+ * all of them. The pool's header is left alone: the master looks at its mutex
+ * whenever a worker ends.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+
+
+#include "ngx_http_rl_module.h"
+
+
+static char *ngx_http_rl_zone_memory(ngx_conf_t *cf, ngx_str_t *value,
+    ngx_http_rl_zone_t *zone, ssize_t *size);
+static char *ngx_http_rl_zone_rules(ngx_conf_t *cf, ngx_http_rl_zone_t *zone);
+static rl_status ngx_http_rl_read_rules(ngx_http_rl_zone_t *zone,
+    rl_error *error);
+static rl_status ngx_http_rl_check_rules(rl_config *config, rl_error *error);
+static void ngx_http_rl_cleanup_zone(void *data);
+static ngx_int_t ngx_http_rl_init_zone(ngx_shm_zone_t *shm_zone, void *data);
+static ngx_int_t ngx_http_rl_share(ngx_shm_zone_t *shm_zone,
+    ngx_http_rl_zone_t *zone, ngx_uint_t anew);
+static ngx_int_t ngx_http_rl_make_service(ngx_shm_zone_t *shm_zone,
+    ngx_http_rl_zone_t *zone);
+static void ngx_http_rl_tell_resized(ngx_shm_zone_t *shm_zone);
+
+
+/* there are pages for a header, for what is shared beside, and for a service */
+
+#define NGX_HTTP_RL_MIN_SIZE  (8 * ngx_pagesize)
+
+/* seconds from one line about a full zone to the next */
+
+#define NGX_HTTP_RL_FULL_TOLD_EVERY  60
+
+
+char *
+ngx_http_rl_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    char                *rv;
+    ssize_t              size;
+    ngx_str_t           *value;
+    ngx_shm_zone_t      *shm_zone;
+    ngx_pool_cleanup_t  *cln;
+    ngx_http_rl_zone_t  *zone;
+
+    value = cf->args->elts;
+
+    if (value[1].len == 0) {
+        return "has an empty name";
+    }
+
+    cln = ngx_pool_cleanup_add(cf->pool, sizeof(ngx_http_rl_zone_t));
+    if (cln == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    zone = cln->data;
+    ngx_memzero(zone, sizeof(ngx_http_rl_zone_t));
+    cln->handler = ngx_http_rl_cleanup_zone;
+
+    rv = ngx_http_rl_zone_memory(cf, &value[2], zone, &size);
+    if (rv != NGX_CONF_OK) {
+        return rv;
+    }
+
+    shm_zone = ngx_shared_memory_add(cf, &value[1], size, &ngx_http_rl_module);
+    if (shm_zone == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (shm_zone->data) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "the zone \"%V\" is already declared", &value[1]);
+        return NGX_CONF_ERROR;
+    }
+
+    shm_zone->init = ngx_http_rl_init_zone;
+    shm_zone->data = zone;
+
+    zone->name = value[1];
+    zone->file = value[3];
+
+    if (ngx_conf_full_name(cf->cycle, &zone->file, 1) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    return ngx_http_rl_zone_rules(cf, zone);
+}
+
+
+static char *
+ngx_http_rl_zone_memory(ngx_conf_t *cf, ngx_str_t *value,
+    ngx_http_rl_zone_t *zone, ssize_t *size)
+{
+    if (ngx_strncmp(value->data, "shared=", 7) == 0) {
+        zone->object.len = value->len - 7;
+        zone->object.data = value->data + 7;
+
+        /* the pool then holds no counters */
+        *size = NGX_HTTP_RL_MIN_SIZE;
+
+        return NGX_CONF_OK;
+    }
+
+    *size = ngx_parse_size(value);
+
+    if (*size == NGX_ERROR) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "invalid size \"%V\", expected a size such as "
+                           "\"16m\", or \"shared=/NAME\"", value);
+        return NGX_CONF_ERROR;
+    }
+
+    if (*size < (ssize_t) NGX_HTTP_RL_MIN_SIZE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "the size \"%V\" is too small, at least %uzk are "
+                           "needed", value, NGX_HTTP_RL_MIN_SIZE / 1024);
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_rl_zone_rules(ngx_conf_t *cf, ngx_http_rl_zone_t *zone)
+{
+    rl_error  error;
+
+    if (ngx_http_rl_read_rules(zone, &error) == RL_OK) {
+        return NGX_CONF_OK;
+    }
+
+    if (error.line) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V:%uD:%uD: %s",
+                           &zone->file, error.line, error.column,
+                           error.message);
+    } else {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V: %s",
+                           &zone->file, error.message);
+    }
+
+    return NGX_CONF_ERROR;
+}
+
+
+static rl_status
+ngx_http_rl_read_rules(ngx_http_rl_zone_t *zone, rl_error *error)
+{
+    rl_status  rc;
+
+    rc = rl_config_new(&zone->config);
+
+    if (rc != RL_OK) {
+        ngx_memzero(error, sizeof(rl_error));
+        ngx_cpystrn((u_char *) error->message,
+                    (u_char *) rl_status_message(rc), sizeof(error->message));
+        return rc;
+    }
+
+    rc = rl_config_load(zone->config, (char *) zone->file.data, error);
+
+    if (rc == RL_OK && zone->object.len) {
+        rc = rl_config_set(zone->config, "shared", (char *) zone->object.data,
+                           error);
+    }
+
+    if (rc == RL_OK) {
+        rc = ngx_http_rl_check_rules(zone->config, error);
+    }
+
+    return rc;
+}
+
+
+/*
+ * Whether the rules go together is what rl_reload() says, without opening
+ * anything: a service of no worth is there to be asked.
+ */
+
+static rl_status
+ngx_http_rl_check_rules(rl_config *config, rl_error *error)
+{
+    rl_config   *none = NULL;
+    rl_status    rc;
+    rl_service  *service = NULL;
+
+    rc = rl_config_new(&none);
+
+    if (rc == RL_OK) {
+        rc = rl_config_parse(none, "default = deny\nmemory = 16k", RL_NUL,
+                             error);
+    }
+
+    if (rc == RL_OK) {
+        rc = rl_service_new(none, &service, error);
+    }
+
+    if (rc == RL_OK) {
+        rc = rl_reload(service, config, error);
+    }
+
+    rl_service_free(service);
+    rl_config_free(none);
+
+    return rc;
+}
+
+
+static void
+ngx_http_rl_cleanup_zone(void *data)
+{
+    ngx_http_rl_zone_t  *zone = data;
+
+    rl_service_free(zone->service);
+    rl_config_free(zone->config);
+}
+
+
+/* called once the whole configuration has been read; data is that of before */
+
+static ngx_int_t
+ngx_http_rl_init_zone(ngx_shm_zone_t *shm_zone, void *data)
+{
+    ngx_http_rl_zone_t  *zone = shm_zone->data;
+
+    if (ngx_http_rl_share(shm_zone, zone, data == NULL) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (zone->object.len && ngx_test_config) {
+        return NGX_OK;
+    }
+
+    return ngx_http_rl_make_service(shm_zone, zone);
+}
+
+
+static ngx_int_t
+ngx_http_rl_share(ngx_shm_zone_t *shm_zone, ngx_http_rl_zone_t *zone,
+    ngx_uint_t anew)
+{
+    ngx_slab_pool_t  *shpool;
+
+    shpool = (ngx_slab_pool_t *) shm_zone->shm.addr;
+
+    if (anew && !shm_zone->shm.exists) {
+        ngx_http_rl_tell_resized(shm_zone);
+
+        shpool->data = ngx_slab_calloc(shpool, sizeof(ngx_http_rl_shared_t));
+    }
+
+    zone->shared = shpool->data;
+
+    if (zone->shared == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (zone->object.len || zone->shared->counters) {
+        return NGX_OK;
+    }
+
+    /* all that is left, which is one run of pages that nobody has touched */
+
+    zone->shared->size = shpool->pfree * ngx_pagesize;
+    zone->shared->counters = ngx_slab_alloc(shpool, zone->shared->size);
+
+    if (zone->shared->counters == NULL) {
+        return NGX_ERROR;
+    }
+
+#if (NGX_DEBUG_MALLOC)
+    /* which fills with junk what the system gives as zeros */
+    ngx_memzero(zone->shared->counters, zone->shared->size);
+#endif
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_rl_make_service(ngx_shm_zone_t *shm_zone, ngx_http_rl_zone_t *zone)
+{
+    rl_error   error;
+    rl_status  rc;
+
+    rc = zone->object.len
+             ? RL_OK
+             : rl_config_set_memory(zone->config, zone->shared->counters,
+                                    zone->shared->size);
+
+    if (rc == RL_OK) {
+        rc = rl_service_new(zone->config, &zone->service, &error);
+        if (rc == RL_OK) {
+            return NGX_OK;
+        }
+
+    } else {
+        ngx_cpystrn((u_char *) error.message,
+                    (u_char *) rl_status_message(rc), sizeof(error.message));
+    }
+
+    ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
+                  "the zone \"%V\" with %V: %s",
+                  &zone->name, &zone->file, error.message);
+
+    return NGX_ERROR;
+}
+
+
+/* ngx_cycle is that of before until the new one is complete */
+
+static void
+ngx_http_rl_tell_resized(ngx_shm_zone_t *shm_zone)
+{
+    ngx_uint_t        i;
+    ngx_str_t        *name, *new_name;
+    ngx_shm_zone_t   *old;
+    ngx_list_part_t  *part;
+
+    new_name = &shm_zone->shm.name;
+
+    for (part = (ngx_list_part_t *) &ngx_cycle->shared_memory.part;
+         part;
+         part = part->next)
+    {
+        old = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            name = &old[i].shm.name;
+
+            if (old[i].tag == shm_zone->tag
+                && name->len == new_name->len
+                && ngx_memcmp(name->data, new_name->data, name->len) == 0)
+            {
+                ngx_log_error(NGX_LOG_WARN, shm_zone->shm.log, 0,
+                              "the zone \"%V\" starts empty: it has %uz bytes "
+                              "now, not %uz", new_name, shm_zone->shm.size,
+                              old[i].shm.size);
+                return;
+            }
+        }
+    }
+}
+
+
+/* the zone of this name, to be declared before or after */
+
+ngx_shm_zone_t *
+ngx_http_rl_name_zone(ngx_conf_t *cf, ngx_str_t *name)
+{
+    ngx_shm_zone_t           *shm_zone;
+    ngx_http_rl_naming_t     *naming;
+    ngx_http_rl_main_conf_t  *rmcf;
+
+    shm_zone = ngx_shared_memory_add(cf, name, 0, &ngx_http_rl_module);
+    if (shm_zone == NULL) {
+        return NULL;
+    }
+
+    rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
+
+    naming = ngx_array_push(&rmcf->namings);
+    if (naming == NULL) {
+        return NULL;
+    }
+
+    naming->shm_zone = shm_zone;
+    naming->file = cf->conf_file->file.name;
+    naming->line = cf->conf_file->line;
+
+    return shm_zone;
+}
+
+
+ngx_int_t
+ngx_http_rl_zones_declared(ngx_conf_t *cf)
+{
+    ngx_uint_t                i;
+    ngx_http_rl_naming_t     *naming;
+    ngx_http_rl_main_conf_t  *rmcf;
+
+    rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
+    naming = rmcf->namings.elts;
+
+    for (i = 0; i < rmcf->namings.nelts; i++) {
+
+        if (naming[i].shm_zone->data == NULL) {
+            ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+                          "no rl_zone declares the zone \"%V\", named in "
+                          "%V:%ui", &naming[i].shm_zone->shm.name,
+                          &naming[i].file, naming[i].line);
+            return NGX_ERROR;
+        }
+    }
+
+    return NGX_OK;
+}
+
+
+/* one line a minute, of all workers together */
+
+void
+ngx_http_rl_tell_full(ngx_http_rl_zone_t *zone, ngx_log_t *log)
+{
+    ngx_atomic_uint_t  now, told;
+
+    now = (ngx_atomic_uint_t) ngx_time();
+    told = zone->shared->full_told;
+
+    if (now - told < NGX_HTTP_RL_FULL_TOLD_EVERY
+        || !ngx_atomic_cmp_set(&zone->shared->full_told, told, now))
+    {
+        return;
+    }
+
+    ngx_log_error(NGX_LOG_ERR, log, 0,
+                  "the zone \"%V\" is full, its setting on-full decides: give "
+                  "it more memory (said once a minute)", &zone->name);
+}
