@@ -13,29 +13,29 @@
 #include "ngx_http_rl_module.h"
 
 
-/* what the limits of a location come to */
+/* what several limits of a location ask for, those of a zone side by side */
 
 typedef struct {
-    rl_request               *requests;
-    ngx_http_rl_zone_t      **zones;        /* of each request */
-    ngx_uint_t                count;
+    rl_request                *requests;
+    ngx_http_rl_zone_t       **zones;       /* of each request */
+    ngx_uint_t                 count;
 } ngx_http_rl_asking_t;
 
 
 static ngx_int_t ngx_http_rl_ask(ngx_http_request_t *r,
     ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
-static ngx_int_t ngx_http_rl_request(ngx_http_request_t *r,
-    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_limit_t *limit,
-    rl_request *request);
-static ngx_int_t ngx_http_rl_value(ngx_http_request_t *r,
-    ngx_http_rl_value_t *value, ngx_str_t *text);
+static ngx_int_t ngx_http_rl_ask_several(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
 static ngx_int_t ngx_http_rl_cost(ngx_http_request_t *r,
     ngx_http_rl_value_t *value, uint64_t *cost);
-static ngx_int_t ngx_http_rl_check(ngx_http_request_t *r,
-    ngx_http_rl_asking_t *asking, ngx_http_rl_answer_t *answer);
-static rl_status ngx_http_rl_check_zone(ngx_http_request_t *r,
-    ngx_http_rl_asking_t *asking, ngx_uint_t first, ngx_uint_t count,
+static rl_status ngx_http_rl_check(ngx_http_request_t *r,
+    ngx_http_rl_zone_t *zone, rl_request *request,
     ngx_http_rl_answer_t *answer);
+static rl_status ngx_http_rl_check_joint(ngx_http_request_t *r,
+    ngx_http_rl_zone_t *zone, rl_request *requests, ngx_uint_t count,
+    ngx_http_rl_answer_t *answer);
+static ngx_int_t ngx_http_rl_check_zones(ngx_http_request_t *r,
+    ngx_http_rl_asking_t *asking, ngx_http_rl_answer_t *answer);
 static ngx_http_rl_outcome_e ngx_http_rl_outcome(const rl_decision *decision);
 static ngx_uint_t ngx_http_rl_tells_more(const rl_decision *one,
     const rl_decision *other);
@@ -46,7 +46,7 @@ static void ngx_http_rl_log_error(ngx_http_request_t *r,
     rl_status rc);
 static ngx_int_t ngx_http_rl_conclude(ngx_http_request_t *r,
     ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
-static void ngx_http_rl_log_refusal(ngx_http_request_t *r,
+static void ngx_http_rl_log(ngx_http_request_t *r,
     ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
 
 static char *ngx_http_rl_limit_values(ngx_conf_t *cf,
@@ -102,60 +102,41 @@ ngx_http_rl_handler(ngx_http_request_t *r)
 }
 
 
-/* NGX_DECLINED if no limit applies; of a single limit, nothing is allocated */
+/* the value of a text; a constant or a single variable is just looked up */
 
-static ngx_int_t
-ngx_http_rl_ask(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
-    ngx_http_rl_answer_t *answer)
+static ngx_inline ngx_int_t
+ngx_http_rl_value(ngx_http_request_t *r, ngx_http_rl_value_t *value,
+    ngx_str_t *text)
 {
-    ngx_int_t              rc;
-    ngx_uint_t             i, n;
-    ngx_http_rl_zone_t    *zone;
-    ngx_http_rl_limit_t   *limits;
-    ngx_http_rl_asking_t   asking;
+    ngx_http_variable_value_t  *vv;
 
-    limits = rlcf->limits->elts;
-    n = rlcf->limits->nelts;
+    if (value->variable == NGX_ERROR) {
 
-    asking.requests = &answer->request;
-    asking.zones = &zone;
-    asking.count = 0;
-
-    if (n > 1) {
-        asking.requests = ngx_palloc(r->pool, n * (sizeof(rl_request)
-                                              + sizeof(ngx_http_rl_zone_t *)));
-        if (asking.requests == NULL) {
-            return NGX_ERROR;
+        if (value->text.lengths) {
+            return ngx_http_complex_value(r, &value->text, text);
         }
 
-        asking.zones = (ngx_http_rl_zone_t **) (asking.requests + n);
+        *text = value->text.value;
+        return NGX_OK;
     }
 
-    for (i = 0; i < n; i++) {
-        asking.zones[asking.count] = limits[i].shm_zone->data;
+    vv = ngx_http_get_flushed_variable(r, value->variable);
 
-        rc = ngx_http_rl_request(r, rlcf, &limits[i],
-                                 &asking.requests[asking.count]);
-
-        if (rc == NGX_OK) {
-            asking.count++;
-
-        } else if (rc == NGX_ABORT) {
-            answer->outcome = NGX_HTTP_RL_ERROR;
-            return NGX_OK;
-
-        } else if (rc == NGX_ERROR) {
-            return NGX_ERROR;
-        }
+    if (vv == NULL || vv->not_found) {
+        ngx_str_null(text);
+        return NGX_OK;
     }
 
-    return asking.count ? ngx_http_rl_check(r, &asking, answer) : NGX_DECLINED;
+    text->len = vv->len;
+    text->data = vv->data;
+
+    return NGX_OK;
 }
 
 
 /* NGX_DECLINED if the limit does not apply, NGX_ABORT if the cost is none */
 
-static ngx_int_t
+static ngx_inline ngx_int_t
 ngx_http_rl_request(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
     ngx_http_rl_limit_t *limit, rl_request *request)
 {
@@ -185,27 +166,81 @@ ngx_http_rl_request(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
 }
 
 
-static ngx_int_t
-ngx_http_rl_value(ngx_http_request_t *r, ngx_http_rl_value_t *value,
-    ngx_str_t *text)
-{
-    ngx_http_variable_value_t  *vv;
+/* NGX_DECLINED if no limit applies */
 
-    if (value->variable == NGX_ERROR) {
-        return ngx_http_complex_value(r, &value->text, text);
+static ngx_int_t
+ngx_http_rl_ask(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
+    ngx_http_rl_answer_t *answer)
+{
+    ngx_int_t             rc;
+    ngx_http_rl_limit_t  *limit;
+
+    if (rlcf->limits->nelts > 1) {
+        return ngx_http_rl_ask_several(r, rlcf, answer);
     }
 
-    vv = ngx_http_get_flushed_variable(r, value->variable);
+    limit = rlcf->limits->elts;
 
-    if (vv == NULL || vv->not_found) {
-        ngx_str_null(text);
+    rc = ngx_http_rl_request(r, rlcf, limit, &answer->request);
+
+    if (rc == NGX_OK
+        && ngx_http_rl_check(r, limit->shm_zone->data, &answer->request,
+                             answer)
+           == RL_OK)
+    {
+        answer->outcome = ngx_http_rl_outcome(&answer->decision);
         return NGX_OK;
     }
 
-    text->len = vv->len;
-    text->data = vv->data;
+    if (rc == NGX_ABORT || rc == NGX_OK) {
+        answer->outcome = NGX_HTTP_RL_ERROR;
+        return NGX_OK;
+    }
 
-    return NGX_OK;
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_http_rl_ask_several(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
+    ngx_http_rl_answer_t *answer)
+{
+    ngx_int_t              rc;
+    ngx_uint_t             i, n;
+    ngx_http_rl_limit_t   *limits;
+    ngx_http_rl_asking_t   asking;
+
+    limits = rlcf->limits->elts;
+    n = rlcf->limits->nelts;
+
+    asking.requests = ngx_palloc(r->pool, n * (sizeof(rl_request)
+                                              + sizeof(ngx_http_rl_zone_t *)));
+    if (asking.requests == NULL) {
+        return NGX_ERROR;
+    }
+
+    asking.zones = (ngx_http_rl_zone_t **) (asking.requests + n);
+    asking.count = 0;
+
+    for (i = 0; i < n; i++) {
+
+        rc = ngx_http_rl_request(r, rlcf, &limits[i],
+                                 &asking.requests[asking.count]);
+
+        if (rc == NGX_OK) {
+            asking.zones[asking.count++] = limits[i].shm_zone->data;
+
+        } else if (rc == NGX_ABORT) {
+            answer->outcome = NGX_HTTP_RL_ERROR;
+            return NGX_OK;
+
+        } else if (rc == NGX_ERROR) {
+            return NGX_ERROR;
+        }
+    }
+
+    return asking.count ? ngx_http_rl_check_zones(r, &asking, answer)
+                        : NGX_DECLINED;
 }
 
 
@@ -235,55 +270,6 @@ ngx_http_rl_cost(ngx_http_request_t *r, ngx_http_rl_value_t *value,
 }
 
 
-/* asks one zone after the other until one refuses */
-
-static ngx_int_t
-ngx_http_rl_check(ngx_http_request_t *r, ngx_http_rl_asking_t *asking,
-    ngx_http_rl_answer_t *answer)
-{
-    rl_status             rc;
-    ngx_uint_t            first, end;
-    ngx_http_rl_answer_t  part;
-
-    for (first = 0; first < asking->count; first = end) {
-
-        end = first + 1;
-
-        while (end < asking->count
-               && asking->zones[end] == asking->zones[first])
-        {
-            end++;
-        }
-
-        if (first == 0) {
-            rc = ngx_http_rl_check_zone(r, asking, first, end - first, answer);
-
-        } else {
-            rc = ngx_http_rl_check_zone(r, asking, first, end - first, &part);
-
-            if (ngx_http_rl_tells_more(&part.decision, &answer->decision)) {
-                *answer = part;
-            }
-        }
-
-        if (rc != RL_OK) {
-            answer->outcome = NGX_HTTP_RL_ERROR;
-            ngx_http_rl_give_back(asking, first);
-            return NGX_OK;
-        }
-
-        if (!answer->decision.allowed) {
-            ngx_http_rl_give_back(asking, first);
-            break;
-        }
-    }
-
-    answer->outcome = ngx_http_rl_outcome(&answer->decision);
-
-    return NGX_OK;
-}
-
-
 static ngx_http_rl_outcome_e
 ngx_http_rl_outcome(const rl_decision *decision)
 {
@@ -300,48 +286,107 @@ ngx_http_rl_outcome(const rl_decision *decision)
 }
 
 
-/* one decision, of which the answer holds what tells most */
-
 static rl_status
-ngx_http_rl_check_zone(ngx_http_request_t *r, ngx_http_rl_asking_t *asking,
-    ngx_uint_t first, ngx_uint_t count, ngx_http_rl_answer_t *answer)
+ngx_http_rl_check(ngx_http_request_t *r, ngx_http_rl_zone_t *zone,
+    rl_request *request, ngx_http_rl_answer_t *answer)
 {
-    rl_status            rc;
-    ngx_uint_t           i, most;
-    rl_request          *requests;
-    rl_decision          decisions[NGX_HTTP_RL_MAX_JOINT];
-    ngx_http_rl_zone_t  *zone;
+    rl_status  rc;
 
-    requests = &asking->requests[first];
-    zone = asking->zones[first];
-
-    most = 0;
-
-    if (count == 1) {
-        rc = rl_check_bytes(zone->service, requests->user, requests->user_len,
-                            requests->api, requests->api_len, requests->cost,
-                            &answer->decision);
-
-    } else {
-        rc = rl_check_all(zone->service, requests, count, decisions);
-
-        for (i = 1; i < count; i++) {
-            if (ngx_http_rl_tells_more(&decisions[i], &decisions[most])) {
-                most = i;
-            }
-        }
-
-        answer->decision = decisions[most];
-    }
-
-    answer->request = requests[most];
     answer->zone = zone;
 
+    rc = rl_check_bytes(zone->service, request->user, request->user_len,
+                        request->api, request->api_len, request->cost,
+                        &answer->decision);
+
     if (rc != RL_OK) {
-        ngx_http_rl_log_error(r, zone, requests, count, rc);
+        ngx_http_rl_log_error(r, zone, request, 1, rc);
     }
 
     return rc;
+}
+
+
+/* one decision, of which the answer holds what tells most */
+
+static rl_status
+ngx_http_rl_check_joint(ngx_http_request_t *r, ngx_http_rl_zone_t *zone,
+    rl_request *requests, ngx_uint_t count, ngx_http_rl_answer_t *answer)
+{
+    rl_status    rc;
+    ngx_uint_t   i, most;
+    rl_decision  decisions[NGX_HTTP_RL_MAX_JOINT];
+
+    rc = rl_check_all(zone->service, requests, count, decisions);
+
+    if (rc != RL_OK) {
+        ngx_http_rl_log_error(r, zone, requests, count, rc);
+        return rc;
+    }
+
+    most = 0;
+
+    for (i = 1; i < count; i++) {
+        if (ngx_http_rl_tells_more(&decisions[i], &decisions[most])) {
+            most = i;
+        }
+    }
+
+    answer->decision = decisions[most];
+    answer->request = requests[most];
+    answer->zone = zone;
+
+    return RL_OK;
+}
+
+
+/* asks one zone after the other until one refuses */
+
+static ngx_int_t
+ngx_http_rl_check_zones(ngx_http_request_t *r, ngx_http_rl_asking_t *asking,
+    ngx_http_rl_answer_t *answer)
+{
+    rl_status             rc;
+    ngx_uint_t            i, n;
+    ngx_http_rl_answer_t  part;
+
+    for (i = 0; i < asking->count; i += n) {
+
+        for (n = 1; i + n < asking->count; n++) {
+            if (asking->zones[i + n] != asking->zones[i]) {
+                break;
+            }
+        }
+
+        rc = n == 1 ? ngx_http_rl_check(r, asking->zones[i],
+                                        &asking->requests[i], &part)
+                    : ngx_http_rl_check_joint(r, asking->zones[i],
+                                              &asking->requests[i], n, &part);
+
+        if (rc != RL_OK) {
+            answer->outcome = NGX_HTTP_RL_ERROR;
+            ngx_http_rl_give_back(asking, i);
+            return NGX_OK;
+        }
+
+        if (n == 1) {
+            part.request = asking->requests[i];
+        }
+
+        if (i == 0
+            || ngx_http_rl_tells_more(&part.decision, &answer->decision))
+        {
+            *answer = part;
+        }
+
+        if (!part.decision.allowed) {
+            ngx_http_rl_give_back(asking, i);
+            break;
+        }
+    }
+
+    answer->outcome = ngx_http_rl_outcome(&answer->decision);
+
+    return NGX_OK;
 }
 
 
@@ -413,11 +458,8 @@ ngx_http_rl_conclude(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
                                                      : NGX_DECLINED;
     }
 
-    if (answer->outcome == NGX_HTTP_RL_UNTRACKED) {
-        ngx_http_rl_tell_full(answer->zone, r->connection->log);
-
-    } else if (answer->outcome != NGX_HTTP_RL_PASSED) {
-        ngx_http_rl_log_refusal(r, rlcf, answer);
+    if (answer->outcome != NGX_HTTP_RL_PASSED) {
+        ngx_http_rl_log(r, rlcf, answer);
     }
 
     if (rlcf->dry_run) {
@@ -439,29 +481,32 @@ ngx_http_rl_conclude(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
 
 
 static void
-ngx_http_rl_log_refusal(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
+ngx_http_rl_log(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
     ngx_http_rl_answer_t *answer)
 {
+    u_char       *p, retry[sizeof("retry after ms") + NGX_INT64_LEN];
     rl_decision  *decision = &answer->decision;
+
+    if (answer->outcome == NGX_HTTP_RL_UNTRACKED) {
+        ngx_http_rl_tell_full(answer->zone, r->connection->log);
+        return;
+    }
 
     if (decision->allowed) {
         ngx_log_error(rlcf->log_level, r->connection->log, 0,
                       "limiting requests, shadow, zone \"%V\"",
                       &answer->zone->name);
-
-    } else if (decision->retry_after_ms == RL_NEVER) {
-        ngx_log_error(rlcf->log_level, r->connection->log, 0,
-                      "limiting requests%s, zone \"%V\", limit \"%s\", "
-                      "can never pass", rlcf->dry_run ? ", dry run" : "",
-                      &answer->zone->name, decision->name);
-
-    } else {
-        ngx_log_error(rlcf->log_level, r->connection->log, 0,
-                      "limiting requests%s, zone \"%V\", limit \"%s\", "
-                      "retry after %uLms", rlcf->dry_run ? ", dry run" : "",
-                      &answer->zone->name, decision->name,
-                      decision->retry_after_ms);
+        return;
     }
+
+    p = decision->retry_after_ms == RL_NEVER
+        ? ngx_cpymem(retry, "can never pass", sizeof("can never pass") - 1)
+        : ngx_sprintf(retry, "retry after %uLms", decision->retry_after_ms);
+
+    ngx_log_error(rlcf->log_level, r->connection->log, 0,
+                  "limiting requests%s, zone \"%V\", limit \"%s\", %*s",
+                  rlcf->dry_run ? ", dry run" : "", &answer->zone->name,
+                  decision->name, p - retry, retry);
 }
 
 
