@@ -17,7 +17,7 @@ class Costs:
     source file, where an inlined function counts for the file that it was written in.
     Functions and files go with the name of the program or library that they are in."""
 
-    def __init__(self, text):
+    def __init__(self, text=""):
         self.own, self.whole, self.files = Counter(), Counter(), Counter()
         self.names, self.here = {}, {}
         is_call = False
@@ -45,3 +45,11 @@ class Costs:
         if not is_call:
             self.own[function] += cost
             self.files[place, self.here["file"]] += cost
+
+    def minus(self, other, divisor=1):
+        difference = Costs()
+        for name in ("own", "whole", "files"):
+            counts = Counter(getattr(self, name))
+            counts.subtract(getattr(other, name))
+            setattr(difference, name, Counter({k: v / divisor for k, v in counts.items()}))
+        return difference

@@ -17,7 +17,7 @@ class Situation(NamedTuple):
     logged: bool = True  # refusals, as they are by default
     limits: int = 1
     fields: bool = False
-    variables: bool = False  # those of the limiter, in an access log
+    in_log: str = ""  # the variables in an access log: the status, or all
 
 
 SITUATIONS = [
@@ -28,7 +28,8 @@ SITUATIONS = [
     Situation("refused, `$arg_user`", refused=True),
     Situation("the same, not logged", refused=True, logged=False),
     Situation("known key, two limits", limits=2),
-    Situation("known key, variables in an access log", variables=True),
+    Situation("known key, status in an access log", in_log="status"),
+    Situation("known key, all variables in an access log", in_log="all"),
     Situation("known key, `RateLimit` fields", fields=True),
     Situation("refused, `RateLimit` fields", refused=True, fields=True),
 ]
@@ -49,7 +50,7 @@ class Setup(NamedTuple):
 
 
 def setup(situation, http, location, variables):
-    if situation.variables:
+    if situation.in_log:
         http += f"log_format limits '{variables}';"
         location += "access_log access.log limits;"
     return Setup(http, f"{location} empty_gif;", log_level="error" if situation.logged else "crit",
@@ -64,6 +65,9 @@ def unlimited(situation):
 
 
 def limit_req(situation):
+    """None for what it does not have."""
+    if situation.fields or situation.in_log == "all":
+        return None
     zones = ["one", "two"][:situation.limits]
     burst = "" if situation.refused else "burst=1000000 nodelay"
     http = "".join(f"limit_req_zone {situation.key} zone={zone}:16m rate=1r/m;" for zone in zones)
@@ -76,7 +80,8 @@ def rl(module):
     def made(situation):
         location = f"rl_limit zone user={situation.key} api=/api;"
         location += "rl_headers draft;" if situation.fields else ""
-        variables = "$rl_status $rl_limit $rl_remaining $rl_retry_after $rl_rule"
+        more = "$rl_limit $rl_remaining $rl_retry_after $rl_rule"
+        variables = "$rl_status" + (f" {more}" if situation.in_log == "all" else "")
         limits = ["token-bucket,{},1h", "token-bucket,{},1d,per=user"][:situation.limits]
         rules = " + ".join(limits).format(*[1 if situation.refused else 1_000_000] * 2)
         return setup(situation, "rl_zone zone 16m limits.rules;", location, variables)._replace(
