@@ -2,8 +2,9 @@
 module. Needs nginx and valgrind; prints tables in Markdown.
 
 They are those of user space, of nginx in one process: the difference of two runs, divided
-by that of their numbers of requests, so that starting is not in it. nginx has no symbols of
-its static functions; in a profile they are one.
+by that of their numbers of requests, so that starting is not in it. Nor is what the vDSO does
+for a call of the clock: valgrind makes it a system call. Where nginx has no symbols of its
+static functions, a profile has one line for them all.
 """
 
 import argparse

@@ -26,7 +26,7 @@ SITUATIONS = [
     Situation("new key, `$arg_user`", new=True),
     Situation("refused, `$binary_remote_addr`", key="$binary_remote_addr", refused=True),
     Situation("refused, `$arg_user`", refused=True),
-    Situation("the same, not logged", refused=True, logged=False),
+    Situation("refused and not logged, `$arg_user`", refused=True, logged=False),
     Situation("known key, two limits", limits=2),
     Situation("known key, status in an access log", in_log="status"),
     Situation("known key, all variables in an access log", in_log="all"),
