@@ -32,7 +32,7 @@ ngx_http_rl_handler(ngx_http_request_t *r)
         return NGX_DECLINED;
     }
 
-    place = ngx_http_rl_answer_place(r);
+    place = &r->variables[rlcf->answer];
 
     if (place->valid) {
         return NGX_DECLINED;
@@ -148,9 +148,11 @@ static ngx_int_t
 ngx_http_rl_conclude(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
     ngx_http_rl_answer_t *answer)
 {
-    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "rl_limit: outcome %d, allowed %d",
-                   (int) answer->outcome, (int) answer->decision.allowed);
+    if (answer->outcome == NGX_HTTP_RL_PASSED
+        && rlcf->headers == NGX_HTTP_RL_NO_HEADERS)
+    {
+        return NGX_DECLINED;
+    }
 
     if (answer->outcome == NGX_HTTP_RL_ERROR) {
         return rlcf->deny_on_error && !rlcf->dry_run ? (ngx_int_t) rlcf->status

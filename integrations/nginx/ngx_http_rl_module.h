@@ -96,6 +96,7 @@ typedef struct {
     ngx_uint_t                 status;
     ngx_uint_t                 log_level;
     ngx_uint_t                 headers;
+    ngx_uint_t                 answer;      /* as in the main configuration */
     ngx_shm_zone_t            *page;
 } ngx_http_rl_loc_conf_t;
 
@@ -164,23 +165,14 @@ char *ngx_http_rl_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
  * stay as long as the request and are those of its subrequests, too.
  */
 
-static ngx_inline ngx_http_variable_value_t *
-ngx_http_rl_answer_place(ngx_http_request_t *r)
-{
-    ngx_http_rl_main_conf_t  *rmcf;
-
-    rmcf = ngx_http_get_module_main_conf(r, ngx_http_rl_module);
-
-    return &r->variables[rmcf->answer];
-}
-
-
 static ngx_inline ngx_http_rl_answer_t *
 ngx_http_rl_answer(ngx_http_request_t *r)
 {
+    ngx_http_rl_main_conf_t    *rmcf;
     ngx_http_variable_value_t  *vv;
 
-    vv = ngx_http_rl_answer_place(r);
+    rmcf = ngx_http_get_module_main_conf(r, ngx_http_rl_module);
+    vv = &r->variables[rmcf->answer];
 
     return vv->valid ? (ngx_http_rl_answer_t *) vv->data : NULL;
 }
