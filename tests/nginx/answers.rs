@@ -48,7 +48,10 @@ fn three(server: &Server, path: &str) -> [(u16, Vec<String>); 3] {
 }
 
 fn expected(status: u16, fields: &[&str]) -> (u16, Vec<String>) {
-    (status, fields.iter().map(|&field| field.to_owned()).collect())
+    (
+        status,
+        fields.iter().map(|&field| field.to_owned()).collect(),
+    )
 }
 
 #[test]
@@ -66,9 +69,19 @@ fn draft_fields_are_told_in_each_answer() {
     let server = site().http("rl_headers draft;").start();
     let policy = "RateLimit-Policy: \"default\";q=2;w=3600";
     let [first, second, third] = three(&server, "/");
-    assert_eq!(first, expected(200, &[policy, "RateLimit: \"default\";r=1;t=1800"]));
-    assert_eq!(second, expected(200, &[policy, "RateLimit: \"default\";r=0;t=3600"]));
-    let refused = [policy, "RateLimit: \"default\";r=0;t=1800", "Retry-After: 1800"];
+    assert_eq!(
+        first,
+        expected(200, &[policy, "RateLimit: \"default\";r=1;t=1800"])
+    );
+    assert_eq!(
+        second,
+        expected(200, &[policy, "RateLimit: \"default\";r=0;t=3600"])
+    );
+    let refused = [
+        policy,
+        "RateLimit: \"default\";r=0;t=1800",
+        "Retry-After: 1800",
+    ];
     assert_eq!(third, expected(429, &refused));
 }
 
@@ -78,7 +91,12 @@ fn legacy_fields_are_told_in_each_answer() {
     let limit = "X-RateLimit-Limit: 2";
     let told = |remaining: u32, reset: u32| {
         let remaining = format!("X-RateLimit-Remaining: {remaining}");
-        [limit.to_owned(), remaining, format!("X-RateLimit-Reset: {reset}")].to_vec()
+        [
+            limit.to_owned(),
+            remaining,
+            format!("X-RateLimit-Reset: {reset}"),
+        ]
+        .to_vec()
     };
     let [first, second, third] = three(&server, "/");
     assert_eq!(first, (200, told(1, 1800)));
@@ -92,14 +110,20 @@ fn fields_have_the_name_and_burst_of_the_limit() {
     let server = site().http("rl_headers draft;").start();
     let [first, ..] = three(&server, "/named");
     let policy = "RateLimit-Policy: \"calls\";q=6;w=7200";
-    assert_eq!(first, expected(200, &[policy, "RateLimit: \"calls\";r=5;t=1800"]));
+    assert_eq!(
+        first,
+        expected(200, &[policy, "RateLimit: \"calls\";r=5;t=1800"])
+    );
 }
 
 #[test]
 fn a_refusal_that_is_not_worth_another_try_does_not_ask_for_one() {
     let server = site().http("rl_headers draft;").start();
     assert_eq!(three(&server, "/deny")[0], expected(429, &[]));
-    let costly = ["RateLimit-Policy: \"default\";q=2;w=3600", "RateLimit: \"default\";r=2;t=0"];
+    let costly = [
+        "RateLimit-Policy: \"default\";q=2;w=3600",
+        "RateLimit: \"default\";r=2;t=0",
+    ];
     assert_eq!(three(&server, "/costly")[0], expected(429, &costly));
 }
 
@@ -110,7 +134,11 @@ fn where_nothing_is_limited_nothing_is_told() {
         .server("location = /none { empty_gif; }")
         .start();
     for path in ["/free", "/none"] {
-        assert!(three(&server, path).iter().all(|told| *told == expected(200, &[])));
+        assert!(
+            three(&server, path)
+                .iter()
+                .all(|told| *told == expected(200, &[]))
+        );
     }
 }
 
@@ -181,7 +209,10 @@ fn the_level_is_error_where_nothing_is_said() {
     assert_eq!(server.connect().many("/", 3), [200, 200, 429]);
     server.access_log(3);
     let lines = lines(&server);
-    assert!(lines.len() == 1 && lines[0].contains("[error]"), "{lines:?}");
+    assert!(
+        lines.len() == 1 && lines[0].contains("[error]"),
+        "{lines:?}"
+    );
 }
 
 #[test]

@@ -36,7 +36,10 @@ fn a_level_with_limits_of_its_own_has_no_others() {
         .start();
     let statuses = thrice(&server, &["/", "/own", "/http", "/"]);
     let third = vec![200, 200, 429];
-    assert_eq!(statuses, [third.clone(), third.clone(), third, vec![429; 3]]);
+    assert_eq!(
+        statuses,
+        [third.clone(), third.clone(), third, vec![429; 3]]
+    );
 }
 
 #[test]
@@ -72,7 +75,10 @@ fn settings_come_from_the_level_above_one_by_one() {
         let line = log.lines().find(|line| line.contains(&request)).unwrap();
         line.split(['[', ']']).nth(1).unwrap().to_owned()
     };
-    assert_eq!([level("/"), level("/status"), level("/dry")], ["notice", "warn", "notice"]);
+    assert_eq!(
+        [level("/"), level("/status"), level("/dry")],
+        ["notice", "warn", "notice"]
+    );
 }
 
 #[test]
@@ -117,5 +123,8 @@ fn a_rules_file_stands_beside_nginx_conf_or_where_it_is_said_to() {
         .server("location / { rl_limit elsewhere user=alice api=$uri; empty_gif; }")
         .server("location /shop { rl_limit shop user=alice api=$uri; empty_gif; }")
         .start();
-    assert_eq!(thrice(&server, &["/", "/shop"]), [[200, 429, 429], [200, 200, 429]]);
+    assert_eq!(
+        thrice(&server, &["/", "/shop"]),
+        [[200, 429, 429], [200, 200, 429]]
+    );
 }

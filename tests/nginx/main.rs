@@ -12,14 +12,25 @@
     clippy::indexing_slicing
 )]
 
+mod answers;
 mod client;
+mod costs;
+mod full;
 mod harness;
+mod inherited;
 #[path = "../made/mod.rs"]
 #[allow(dead_code)]
 mod made;
+mod names;
+mod once;
+mod page;
 mod processes;
+mod refused_configurations;
 #[path = "../running/mod.rs"]
 #[allow(dead_code)]
 mod running;
 mod server;
+mod several;
 mod site;
+mod variables;
+mod workers;

@@ -158,19 +158,20 @@ impl Server {
     }
 
     pub fn error_log(&self) -> String {
-        self.log("error.log")
+        self.read("error.log")
     }
 
     /// Lines of the access log, at least so many: one is written after the client has its
     /// answer.
     pub fn access_log(&self, lines: usize) -> Vec<String> {
-        let read = || self.log("access.log");
+        let read = || self.read("access.log");
         let whole = wait_for(|| Some(read()).filter(|log| log.matches('\n').count() >= lines));
         let log = whole.unwrap_or_else(|| panic!("not {lines} lines: {}", read()));
         log.lines().map(str::to_owned).collect()
     }
 
-    fn log(&self, name: &str) -> String {
+    /// A file as it is now.
+    pub fn read(&self, name: &str) -> String {
         let bytes = fs::read(self.path(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }

@@ -25,10 +25,13 @@ fn left(server: &Server, path: &str) -> usize {
 
 #[test]
 fn limits_of_one_zone_are_one_decision() {
-    for order in ["rl_limit shop user=big api=x; rl_limit shop user=small api=x;",
-        "rl_limit shop user=small api=x; rl_limit shop user=big api=x;"]
-    {
-        let server = site().server(&format!("location / {{ {order} empty_gif; }}")).start();
+    for order in [
+        "rl_limit shop user=big api=x; rl_limit shop user=small api=x;",
+        "rl_limit shop user=small api=x; rl_limit shop user=big api=x;",
+    ] {
+        let server = site()
+            .server(&format!("location / {{ {order} empty_gif; }}"))
+            .start();
         assert_eq!(server.connect().many("/", 5), [200, 429, 429, 429, 429]);
         assert_eq!(left(&server, "/shop?a=big"), 2);
         assert_eq!(left(&server, "/shop?a=small"), 0);
@@ -38,7 +41,9 @@ fn limits_of_one_zone_are_one_decision() {
 #[test]
 fn two_limits_that_meet_in_one_counter_add_up() {
     let twice = "rl_limit shop user=alice api=x; rl_limit shop user=alice api=x;";
-    let server = site().server(&format!("location / {{ {twice} empty_gif; }}")).start();
+    let server = site()
+        .server(&format!("location / {{ {twice} empty_gif; }}"))
+        .start();
     assert_eq!(server.connect().many("/", 3), [200, 429, 429]);
     assert_eq!(left(&server, "/shop?a=alice"), 1);
 }
@@ -47,7 +52,9 @@ fn two_limits_that_meet_in_one_counter_add_up() {
 fn eight_limits_of_one_zone_are_one_decision() {
     let users = (1..8).map(|user| format!("rl_limit shop user={user} api=x;"));
     let limits = users.collect::<String>() + "rl_limit shop user=small api=x;";
-    let server = site().server(&format!("location / {{ {limits} empty_gif; }}")).start();
+    let server = site()
+        .server(&format!("location / {{ {limits} empty_gif; }}"))
+        .start();
     assert_eq!(server.connect().many("/", 3), [200, 429, 429]);
     for user in 1..8 {
         assert_eq!(left(&server, &format!("/shop?a={user}")), 2);
@@ -57,16 +64,26 @@ fn eight_limits_of_one_zone_are_one_decision() {
 #[test]
 fn what_one_zone_took_is_given_back_when_the_next_refuses() {
     let limits = "rl_limit shop user=costly api=x cost=4; rl_limit other user=small api=x;";
-    let server = site().server(&format!("location / {{ {limits} empty_gif; }}")).start();
-    assert_eq!(server.connect().many("/", 6), [200, 429, 429, 429, 429, 429]);
+    let server = site()
+        .server(&format!("location / {{ {limits} empty_gif; }}"))
+        .start();
+    assert_eq!(
+        server.connect().many("/", 6),
+        [200, 429, 429, 429, 429, 429]
+    );
     assert_eq!(left(&server, "/shop?a=costly"), 6);
 }
 
 #[test]
 fn a_zone_is_not_asked_when_one_before_it_refuses() {
     let limits = "rl_limit shop user=small api=x; rl_limit other user=big api=x;";
-    let server = site().server(&format!("location / {{ {limits} empty_gif; }}")).start();
-    assert_eq!(server.connect().many("/", 6), [200, 429, 429, 429, 429, 429]);
+    let server = site()
+        .server(&format!("location / {{ {limits} empty_gif; }}"))
+        .start();
+    assert_eq!(
+        server.connect().many("/", 6),
+        [200, 429, 429, 429, 429, 429]
+    );
     assert_eq!(left(&server, "/other?a=big"), 2);
 }
 
@@ -75,7 +92,9 @@ fn a_zone_is_not_asked_when_one_before_it_refuses() {
 fn zones_may_alternate() {
     let limits = "rl_limit shop user=big api=x; rl_limit other user=big api=x;
                   rl_limit shop user=small api=x; rl_limit other user=costly api=x;";
-    let server = site().server(&format!("location / {{ {limits} empty_gif; }}")).start();
+    let server = site()
+        .server(&format!("location / {{ {limits} empty_gif; }}"))
+        .start();
     assert_eq!(server.connect().many("/", 3), [200, 429, 429]);
     assert_eq!(left(&server, "/shop?a=big"), 2);
     assert_eq!(left(&server, "/other?a=big"), 2);
@@ -96,8 +115,10 @@ fn a_refused_request_is_not_charged() {
         .server("location / { rl_limit shop user=costly api=x cost=$arg_cost; empty_gif; }")
         .start();
     let mut connection = server.connect();
-    assert_eq!(connection.each(&["/?cost=7", "/?cost=4", "/?cost=4", "/?cost=3", "/?cost=1"]),
-        [200, 429, 429, 200, 429]);
+    assert_eq!(
+        connection.each(&["/?cost=7", "/?cost=4", "/?cost=4", "/?cost=3", "/?cost=1"]),
+        [200, 429, 429, 200, 429]
+    );
 }
 
 #[test]
@@ -119,9 +140,17 @@ fn a_dry_run_refuses_nobody_and_says_so_in_the_logs() {
     let expected = ["200 PASSED", "200 REJECTED_DRY_RUN", "200 REJECTED_DRY_RUN"];
     assert_eq!(server.access_log(3), expected);
     let log = server.error_log();
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains("request: ")).collect();
+    let lines: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("request: "))
+        .collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines.iter().all(|line| line.contains("[warn]") && line.contains("dry run")), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.contains("[warn]") && line.contains("dry run")),
+        "{lines:?}"
+    );
 }
 
 #[test]
@@ -133,20 +162,24 @@ fn in_a_dry_run_requests_are_charged_as_they_would_be_otherwise() {
         )
         .start();
     let mut connection = server.connect();
-    assert_eq!(connection.each(&["/?cost=7", "/?cost=4", "/?cost=1"]), [200; 3]);
+    assert_eq!(
+        connection.each(&["/?cost=7", "/?cost=4", "/?cost=1"]),
+        [200; 3]
+    );
     assert_eq!(left(&server, "/shop?a=costly"), 2);
 }
 
 /// Both may refuse, each by its own status, and neither disturbs the other.
 #[test]
 fn limit_req_may_stand_beside() {
-    let server = Site::with_rules("default = fixed-window,5,1000d\nuser.few = fixed-window,2,1000d")
-        .http("limit_req_zone $arg_key zone=keys:1m rate=1r/m; limit_req_status 503;")
-        .server(
-            "location / { limit_req zone=keys burst=3 nodelay;
+    let server =
+        Site::with_rules("default = fixed-window,5,1000d\nuser.few = fixed-window,2,1000d")
+            .http("limit_req_zone $arg_key zone=keys:1m rate=1r/m; limit_req_status 503;")
+            .server(
+                "location / { limit_req zone=keys burst=3 nodelay;
              rl_limit shop user=$arg_user api=x; empty_gif; }",
-        )
-        .start();
+            )
+            .start();
     let mut connection = server.connect();
     assert_eq!(connection.many("/?user=few&key=1", 3), [200, 200, 429]);
     assert_eq!(connection.many("/?user=many&key=2", 6)[..4], [200; 4]);

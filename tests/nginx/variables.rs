@@ -11,7 +11,8 @@ const RULES: &str = "default = token-bucket,2,1h\n\
                      api./free = unlimited\n\
                      user.bob = token-bucket,5,1h\n";
 
-const LOG: &str = "$rl_status limit=$rl_limit left=$rl_remaining retry=$rl_retry_after rule=$rl_rule";
+const LOG: &str =
+    "$rl_status limit=$rl_limit left=$rl_remaining retry=$rl_retry_after rule=$rl_rule";
 
 fn server() -> Server {
     Site::with_rules(RULES)
@@ -59,7 +60,10 @@ fn passed_and_rejected() {
 #[test]
 fn the_rule_is_the_one_that_applies_and_a_burst_the_limit() {
     assert_eq!(
-        logged(&server(), &["/burst?user=alice", "/?user=bob", "/v1/x?user=eve"]),
+        logged(
+            &server(),
+            &["/burst?user=alice", "/?user=bob", "/v1/x?user=eve"]
+        ),
         [
             "PASSED limit=6 left=5 retry=0s rule=api./burst = token-bucket,4,3600,burst=6",
             "PASSED limit=5 left=4 retry=0s rule=user.bob = token-bucket,5,3600",
@@ -73,7 +77,10 @@ fn the_rule_is_the_one_that_applies_and_a_burst_the_limit() {
 fn what_can_never_pass() {
     let rule = "rule=default = token-bucket,2,3600";
     let log = logged(&server(), &["/cost?cost=3", "/deny?user=alice"]);
-    assert_eq!(log[0], format!("REJECTED limit=2 left=2 retry=never {rule}"));
+    assert_eq!(
+        log[0],
+        format!("REJECTED limit=2 left=2 retry=never {rule}")
+    );
     let [state, _, _, retry, rule] = log[1].splitn(5, ' ').collect::<Vec<_>>()[..] else {
         panic!("{log:?}")
     };
@@ -85,7 +92,10 @@ fn what_can_never_pass() {
 fn unlimited_is_passed() {
     let log = logged(&server(), &["/free?user=alice"]);
     assert!(log[0].starts_with("PASSED "), "{log:?}");
-    assert!(log[0].ends_with(" retry=0s rule=api./free = unlimited"), "{log:?}");
+    assert!(
+        log[0].ends_with(" retry=0s rule=api./free = unlimited"),
+        "{log:?}"
+    );
 }
 
 #[test]
@@ -93,7 +103,10 @@ fn a_dry_run_tells_what_would_have_been() {
     let log = logged(&server(), &["/dry"; 3]);
     let rule = "rule=default = token-bucket,2,3600";
     assert_eq!(log[1], format!("PASSED limit=2 left=0 retry=0s {rule}"));
-    assert_eq!(log[2], format!("REJECTED_DRY_RUN limit=2 left=0 retry=1800s {rule}"));
+    assert_eq!(
+        log[2],
+        format!("REJECTED_DRY_RUN limit=2 left=0 retry=1800s {rule}")
+    );
 }
 
 #[test]
@@ -110,7 +123,7 @@ fn an_error_has_a_status_alone_and_no_limit_nothing() {
 /// They may stand in a field, in `map` and in `if` of the log, and are as after the decision.
 #[test]
 fn they_may_be_used_in_fields_and_maps() {
-    let server = Site::with_rules(RULES)
+    let mut server = Site::with_rules(RULES)
         .log("$rl_status")
         .http("map $rl_status $refused { default \"\"; REJECTED yes; }")
         .http("access_log refused.log own if=$refused;")
@@ -119,8 +132,12 @@ fn they_may_be_used_in_fields_and_maps() {
         .start();
     let mut connection = server.connect();
     let states = [(); 3].map(|()| connection.get("/").field("X-State").unwrap().to_owned());
-    assert_eq!(states, ["PASSED, 1 left", "PASSED, 0 left", "REJECTED, 0 leftyes"]);
-    assert!(server.quit_and_read("refused.log") == "REJECTED\n");
+    assert_eq!(
+        states,
+        ["PASSED, 1 left", "PASSED, 0 left", "REJECTED, 0 leftyes"]
+    );
+    assert!(server.quit());
+    assert_eq!(server.read("refused.log"), "REJECTED\n");
 }
 
 /// A decision in one request is not seen in the next on the same connection.
