@@ -142,6 +142,40 @@ fn where_nothing_is_limited_nothing_is_told() {
     }
 }
 
+/// From a file or an upstream, whole or in part, not modified, moved, not found.
+#[test]
+fn fields_are_told_with_answers_of_every_kind() {
+    let server = site()
+        .file("file", "text")
+        .http("rl_headers draft;")
+        .server("location = /file { rl_limit shop user=alice api=$uri; }")
+        .server("location = /none { rl_limit shop user=alice api=$uri; }")
+        .server("location /dir/ { rl_limit shop user=bob api=x; autoindex on; alias ./; }")
+        .server("location /up { rl_limit shop user=alice api=$uri; rl_headers draft;")
+        .server("proxy_pass http://127.0.0.1:$server_port/gif; }")
+        .server("location = /gif { empty_gif; }")
+        .start();
+    let mut connection = server.connect();
+    let date = connection
+        .get("/gif")
+        .field("Last-Modified")
+        .unwrap()
+        .to_owned();
+    let since = format!("If-Modified-Since: {date}\r\n");
+    for (path, field, status) in [
+        ("/file", "", 200),
+        ("/file", "Range: bytes=1-2\r\n", 206),
+        ("/again", since.as_str(), 304),
+        ("/none", "", 404),
+        ("/dir/", "", 200),
+        ("/up", "", 200),
+    ] {
+        let answer = connection.get_with(path, field);
+        assert_eq!(answer.status, status, "{path}");
+        assert_eq!(fields(&answer).len(), 2, "{path}");
+    }
+}
+
 /// The hint of one that refuses is told, not that of one with less left.
 #[test]
 fn of_several_limits_the_one_that_refuses_longest_is_told() {

@@ -166,6 +166,7 @@ fn an_empty_user_is_a_name_like_any_other() {
         let server = site("default = fixed-window,5,1000d\nuser.\"\" = fixed-window,2,1000d")
             .http(setting)
             .server("location / { rl_limit shop user=$arg_user api=x; empty_gif; }")
+            .server("location /constant { rl_limit shop user= api=; empty_gif; }")
             .start();
         let mut connection = server.connect();
         assert_eq!(
@@ -173,6 +174,7 @@ fn an_empty_user_is_a_name_like_any_other() {
             [200, 200, 429]
         );
         assert_eq!(connection.many("/?user=alice", 3), [200; 3]);
+        assert_eq!(connection.many("/constant", 3), [200, 200, 429]);
     }
 }
 

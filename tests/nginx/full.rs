@@ -1,14 +1,19 @@
 //! A zone that is as small as can be, asked for more users than it has counters for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 
 use crate::server::Server;
 use crate::site::Site;
 
 const USERS: usize = 5_000;
 
-/// Two workers, and two requests for everybody.
 fn server(on_full: &str) -> Server {
+    site(on_full).start()
+}
+
+/// Two workers, and two requests for everybody.
+fn site(on_full: &str) -> Site {
     Site::new()
         .file(
             "full.rules",
@@ -20,7 +25,6 @@ fn server(on_full: &str) -> Server {
         .log("$pid $status $rl_status")
         .server("location / { rl_limit full user=$arg_user api=x; empty_gif; }")
         .server("location = /metrics { rl_status_page full; }")
-        .start()
 }
 
 /// Everybody asks once, over eight connections. How often each status and state was there.
@@ -31,7 +35,7 @@ fn flood(server: &Server) -> BTreeMap<String, usize> {
     }
     let log = server.access_log(USERS);
     let pids = log.iter().map(|line| line.split(' ').next().unwrap());
-    assert!(pids.collect::<std::collections::BTreeSet<_>>().len() == 2);
+    assert!(pids.collect::<BTreeSet<_>>().len() == 2);
     let mut states = BTreeMap::new();
     for line in &log {
         let (_, state) = line.split_once(' ').unwrap();
@@ -117,6 +121,74 @@ fn with_evict_who_has_used_up_the_limit_stays_refused() {
         assert!(connection.each(part).iter().all(|&status| status == 200));
         assert_eq!(connection.get("/?user=watched").status, 429);
     }
+}
+
+#[test]
+fn in_a_dry_run_nobody_is_refused_for_want_of_room() {
+    let server = site("deny").server("rl_dry_run on;").start();
+    let states = flood(&server);
+    assert!(
+        states.keys().all(|state| state.starts_with("200 ")),
+        "{states:?}"
+    );
+    is_told_once(&server);
+}
+
+/// A limit for all has its counter, whatever there is no room for: it refuses as ever, and
+/// that is logged.
+#[test]
+fn with_allow_a_limit_that_has_its_counter_still_refuses() {
+    let rules = "default = fixed-window,2,1000d + fixed-window,2000,1000d,per=all\non-full = allow";
+    let server = site("allow").file("full.rules", rules).start();
+    let states = flood(&server);
+    let refused: usize = states
+        .iter()
+        .filter(|(state, _)| state.starts_with("429"))
+        .map(|(_, n)| n)
+        .sum();
+    assert_eq!(refused, USERS - 2000, "{states:?}");
+    assert_eq!(states.get("429 REJECTED"), Some(&refused), "{states:?}");
+    let logged = server.error_log().matches("limiting requests").count();
+    assert_eq!(logged, refused);
+}
+
+/// Four threads ask for 25,000 users each, and time and again for one that all have in
+/// common.
+#[test]
+fn among_100_000_users_a_watched_one_has_exactly_the_limit() {
+    let server = Site::with_rules("default = fixed-window,50,1000d")
+        .http("rl_zone large 4m shop.rules;")
+        .workers(2)
+        .listen("reuseport")
+        .server("access_log off;")
+        .server("location / { rl_limit large user=$arg_user api=x; empty_gif; }")
+        .server("location = /metrics { rl_status_page large; }")
+        .start();
+    let visit = |thread: usize| {
+        let mut connection = server.connect();
+        let users = (0..25_000).map(|user| format!("/?user={thread}-{user}"));
+        let paths: Vec<String> = users.collect();
+        let parts = paths.chunks(500).map(|part| {
+            assert_eq!(connection.each(part), vec![200; part.len()]);
+            connection.get("/?user=watched").status
+        });
+        parts.filter(|&status| status == 200).count()
+    };
+    let passed: usize = thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|n| {
+                let visit = &visit;
+                scope.spawn(move || visit(n))
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .sum()
+    });
+    assert_eq!(passed, 50);
+    let page = server.connect().get("/metrics").text();
+    assert!(page.contains("\nlibrl_keys 100001\n"), "{page}");
 }
 
 /// On a status page, too, it is to be seen.

@@ -100,6 +100,24 @@ fn a_setting_of_what_is_empty_or_wrong_comes_from_above() {
     }
 }
 
+/// `if` and `limit_except` are levels of their own, which cannot have limits.
+#[test]
+fn limits_come_from_the_location_around_a_block() {
+    let server = site()
+        .http("rl_status 503;")
+        .server(
+            "location / { rl_limit shop user=alice api=$uri; rl_status 400;
+             if ($arg_x) { set $y 1; }
+             limit_except GET { allow all; }
+             empty_gif; }",
+        )
+        .start();
+    assert_eq!(thrice(&server, &["/a?x=1"]), [[200, 200, 400]]);
+    let mut connection = server.connect();
+    let statuses = [(); 3].map(|()| connection.post("/b", b"text").status);
+    assert_eq!(statuses, [404, 404, 400]); // no handler comes from around
+}
+
 /// The limit may stand before its zone, and in another part of the configuration.
 #[test]
 fn a_zone_may_be_named_before_it_is_declared() {

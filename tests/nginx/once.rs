@@ -104,6 +104,36 @@ fn a_chain_of_redirects_is_charged_once() {
     );
 }
 
+/// Who is let go on in a dry run, or since there was an error, is so for good.
+#[test]
+fn who_would_have_been_refused_is_not_looked_at_again() {
+    let (statuses, log) = four(
+        "location / { LIMIT rl_dry_run on; try_files /none /gif; }
+         location = /gif { LIMIT empty_gif; }",
+        "/x",
+    );
+    assert_eq!(statuses, [200; 4]);
+    assert_eq!(log[3], "200 REJECTED_DRY_RUN 0");
+    let (statuses, log) = four(
+        "location / { rl_limit shop user=alice api=x cost=$arg_none; rl_on_error allow;
+                      try_files /none /gif; }
+         location = /gif { LIMIT empty_gif; }",
+        "/x",
+    );
+    assert_eq!(statuses, [200; 4]);
+    assert_eq!(log, ["200 ERROR -"; 4]);
+}
+
+#[test]
+fn what_is_done_after_the_answer_is_not_charged() {
+    let (statuses, _) = four(
+        "location / { LIMIT post_action /gif; empty_gif; }
+         location = /gif { rl_limit shop user=alice api=x cost=3; empty_gif; }",
+        "/x",
+    );
+    assert_eq!(statuses, FOUR);
+}
+
 #[test]
 fn the_first_location_with_limits_is_the_one_that_counts() {
     is_charged_once(

@@ -169,6 +169,17 @@ fn in_a_dry_run_requests_are_charged_as_they_would_be_otherwise() {
     assert_eq!(left(&server, "/shop?a=costly"), 2);
 }
 
+#[test]
+fn in_a_dry_run_an_error_refuses_nobody() {
+    let server = site()
+        .log("$rl_status")
+        .http("rl_dry_run on; rl_on_error deny;")
+        .server("location / { rl_limit shop user=big api=x cost=$arg_cost; empty_gif; }")
+        .start();
+    assert_eq!(server.connect().get("/?cost=none").status, 200);
+    assert_eq!(server.access_log(1), ["ERROR"]);
+}
+
 /// Both may refuse, each by its own status, and neither disturbs the other.
 #[test]
 fn limit_req_may_stand_beside() {

@@ -140,6 +140,50 @@ fn they_may_be_used_in_fields_and_maps() {
     assert_eq!(server.read("refused.log"), "REJECTED\n");
 }
 
+/// Whoever asks for them before there is a decision does not keep what they were then.
+#[test]
+fn they_are_empty_before_the_decision_and_not_after() {
+    let server = Site::with_rules(RULES)
+        .log("<$early> $rl_status $rl_remaining")
+        .server("set $early \"$rl_status$rl_limit$rl_remaining$rl_retry_after$rl_rule\";")
+        .server("location / { rl_limit shop user=alice api=/; empty_gif; }")
+        .start();
+    server.connect().get("/");
+    assert_eq!(server.access_log(1), ["<> PASSED 1"]);
+}
+
+#[test]
+fn a_rule_with_long_names_is_told_whole() {
+    let (user, api) = ("u".repeat(3_000), "a".repeat(60_000));
+    let rule = format!("user.{user} api.{api} = fixed-window,2,1");
+    let server = Site::with_rules(&format!("default = deny\n{rule}"))
+        .log("$rl_rule")
+        .http("large_client_header_buffers 4 128k;")
+        .server("location / { rl_limit shop user=$arg_user api=$arg_api; empty_gif; }")
+        .start();
+    let path = format!("/?user={user}&api={api}");
+    assert_eq!(server.connect().get(&path).status, 200);
+    assert_eq!(server.access_log(1), [rule]);
+}
+
+/// So that they can stand in a field.
+#[test]
+fn rules_that_apply_together_stand_in_one_line() {
+    let rules = "default = token-bucket,2,1h\nuser.alice = token-bucket,3,2h\nmatch = all";
+    let server = Site::with_rules(rules)
+        .server("location / { rl_limit shop user=alice api=/; empty_gif;")
+        .server("add_header X-Rule $rl_rule; }")
+        .start();
+    let answer = server.connect().get("/");
+    let field = answer.field("X-Rule").unwrap();
+    for rule in [
+        "user.alice = token-bucket,3,7200",
+        "default = token-bucket,2,3600",
+    ] {
+        assert!(field.contains(rule), "{field}");
+    }
+}
+
 /// A decision in one request is not seen in the next on the same connection.
 #[test]
 fn they_are_those_of_the_request() {
