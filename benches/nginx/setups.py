@@ -12,6 +12,7 @@ from typing import NamedTuple
 class Situation(NamedTuple):
     name: str
     key: str = "$arg_user"
+    api: str = ""  # limit_req has it at the end of its key
     new: bool = False  # each request has another user
     refused: bool = False
     logged: bool = True  # refusals, as they are by default
@@ -23,9 +24,12 @@ class Situation(NamedTuple):
 SITUATIONS = [
     Situation("known key, `$binary_remote_addr`", key="$binary_remote_addr"),
     Situation("known key, `$arg_user`"),
+    Situation("known key, `$arg_user` and `$uri`", api="$uri"),
     Situation("new key, `$arg_user`", new=True),
     Situation("refused, `$binary_remote_addr`", key="$binary_remote_addr", refused=True),
     Situation("refused, `$arg_user`", refused=True),
+    Situation("refused and not logged, `$binary_remote_addr`", key="$binary_remote_addr",
+              refused=True, logged=False),
     Situation("refused and not logged, `$arg_user`", refused=True, logged=False),
     Situation("known key, two limits", limits=2),
     Situation("known key, status in an access log", in_log="status"),
@@ -70,15 +74,16 @@ def limit_req(situation):
         return None
     zones = ["one", "two"][:situation.limits]
     burst = "" if situation.refused else "burst=1000000 nodelay"
-    http = "".join(f"limit_req_zone {situation.key} zone={zone}:16m rate=1r/m;" for zone in zones)
+    key = situation.key + situation.api
+    http = "".join(f"limit_req_zone {key} zone={zone}:16m rate=1r/m;" for zone in zones)
     location = "".join(f"limit_req zone={zone} {burst};" for zone in zones)
     return setup(situation, http, location + "limit_req_status 429;", "$limit_req_status")
 
 
 def rl(module):
-    """The module's setups, in which the API is always the same."""
+    """The module's setups."""
     def made(situation):
-        location = f"rl_limit zone user={situation.key} api=/api;"
+        location = f"rl_limit zone user={situation.key} api={situation.api};"
         location += "rl_headers draft;" if situation.fields else ""
         more = "$rl_limit $rl_remaining $rl_retry_after $rl_rule"
         variables = "$rl_status" + (f" {more}" if situation.in_log == "all" else "")

@@ -194,18 +194,17 @@ ngx_http_rl_log(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
 
     } else if (decision->allowed) {
         ngx_log_error(rlcf->log_level, r->connection->log, 0,
-                      "limiting requests, shadow, zone \"%V\"", zone);
+                      "limiting requests, shadow, by zone \"%V\"", zone);
 
     } else if (decision->retry_after_ms == RL_NEVER) {
         ngx_log_error(rlcf->log_level, r->connection->log, 0,
-                      "limiting requests%s, zone \"%V\", limit \"%s\", can "
-                      "never pass", dry_run, zone, decision->name);
+                      "limiting requests%s, for ever, by \"%s\" of zone \"%V\"",
+                      dry_run, decision->name, zone);
 
     } else {
         ngx_log_error(rlcf->log_level, r->connection->log, 0,
-                      "limiting requests%s, zone \"%V\", limit \"%s\", retry "
-                      "after %uLms", dry_run, zone, decision->name,
-                      decision->retry_after_ms);
+                      "limiting requests%s, for %uLms, by \"%s\" of zone \"%V\"",
+                      dry_run, decision->retry_after_ms, decision->name, zone);
     }
 }
 

@@ -63,7 +63,7 @@ typedef struct {
 typedef struct {
     ngx_str_t                  name;
     ngx_str_t                  file;
-    ngx_str_t                  object;      /* of shared=, else empty */
+    ngx_str_t                  object;      /* of shared=, if given */
     rl_config                 *config;
     rl_service                *service;     /* NULL while testing shared= */
     ngx_http_rl_shared_t      *shared;
