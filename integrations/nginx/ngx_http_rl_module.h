@@ -5,8 +5,9 @@
  *   ngx_http_rl_module.c     directives and their inheritance, what happens at start-up
  *   ngx_http_rl_zone.c       rl_zone: counters in shared memory, and their rules
  *   ngx_http_rl_limit.c      rl_limit, as the configuration has it
- *   ngx_http_rl_handler.c    what a request asks for, and what becomes of it
+ *   ngx_http_rl_handler.c    what a request asks for
  *   ngx_http_rl_several.c    several limits: of one zone, and of several
+ *   ngx_http_rl_conclude.c   what becomes of it
  *   ngx_http_rl_answer.c     the answer in variables and in fields of the response
  *   ngx_http_rl_page.c       rl_status_page: statistics
  *
@@ -145,6 +146,8 @@ ngx_int_t ngx_http_rl_run(ngx_http_request_t *r, ngx_http_rl_value_t *value,
     const void **data, size_t *len);
 ngx_int_t ngx_http_rl_cost(ngx_http_request_t *r, ngx_http_rl_value_t *value,
     uint64_t *cost);
+ngx_int_t ngx_http_rl_conclude(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
 void ngx_http_rl_log_error(ngx_http_request_t *r, ngx_http_rl_zone_t *zone,
     rl_request *requests, ngx_uint_t n, rl_status rc);
 ngx_int_t ngx_http_rl_ask_several(ngx_http_request_t *r,

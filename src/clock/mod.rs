@@ -266,7 +266,7 @@ impl fmt::Debug for Clock {
 }
 
 /// Reads a clock of the system, up to [`MAX_NS`]; a time before 1970 counts as 0.
-#[inline(always)]
+#[inline]
 fn read(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     let seconds = time.tv_sec.saturating_mul(1_000_000_000);
