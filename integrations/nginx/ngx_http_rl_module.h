@@ -3,7 +3,8 @@
  * A limiter for nginx by the rules of librl.
  *
  *   ngx_http_rl_module.c     directives and their inheritance, what happens at start-up
- *   ngx_http_rl_zone.c       rl_zone: counters in shared memory, and their rules
+ *   ngx_http_rl_zone.c       rl_zone: where counters are, and their rules
+ *   ngx_http_rl_memory.c     the memory of zones, and services that use it
  *   ngx_http_rl_limit.c      rl_limit, as the configuration has it
  *   ngx_http_rl_handler.c    what a request asks for
  *   ngx_http_rl_several.c    several limits: of one zone, and of several
@@ -137,6 +138,8 @@ extern ngx_module_t  ngx_http_rl_module;
 char *ngx_http_rl_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 ngx_shm_zone_t *ngx_http_rl_name_zone(ngx_conf_t *cf, ngx_str_t *name);
 ngx_int_t ngx_http_rl_zones_declared(ngx_conf_t *cf);
+
+ngx_int_t ngx_http_rl_init_zone(ngx_shm_zone_t *shm_zone, void *data);
 void ngx_http_rl_tell_full(ngx_http_rl_zone_t *zone, ngx_log_t *log);
 
 char *ngx_http_rl_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);

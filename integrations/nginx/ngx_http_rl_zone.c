@@ -1,13 +1,6 @@
 
 /*
- * rl_zone: the counters of a zone, in memory of nginx's or in an object that
- * other programs share, and the rules that they go by.
- *
- * Each configuration has services of its own, made by the master before it
- * forks, so that old workers go on by old rules while new ones have the new.
- * The counters are one block of the zone's slab pool, and the same ones for
- * all of them. The pool's header is left alone: the master looks at its mutex
- * whenever a worker ends.
+ * rl_zone: where the counters of a zone are, and the rules that they go by.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -23,21 +16,11 @@ static char *ngx_http_rl_wrong_rules(ngx_conf_t *cf, ngx_http_rl_zone_t *zone,
     rl_error *error);
 static rl_status ngx_http_rl_check_rules(rl_config *config, rl_error *error);
 static void ngx_http_rl_cleanup_zone(void *data);
-static ngx_int_t ngx_http_rl_init_zone(ngx_shm_zone_t *shm_zone, void *data);
-static ngx_int_t ngx_http_rl_share(ngx_shm_zone_t *shm_zone,
-    ngx_http_rl_zone_t *zone, ngx_uint_t anew);
-static ngx_int_t ngx_http_rl_make_service(ngx_shm_zone_t *shm_zone,
-    ngx_http_rl_zone_t *zone);
-static void ngx_http_rl_tell_resized(ngx_shm_zone_t *shm_zone);
 
 
 /* there are pages for a header, for what is shared beside, and for a service */
 
 #define NGX_HTTP_RL_MIN_SIZE  (8 * ngx_pagesize)
-
-/* seconds from one line about a full zone to the next */
-
-#define NGX_HTTP_RL_FULL_TOLD_EVERY  60
 
 
 char *
@@ -233,133 +216,6 @@ ngx_http_rl_cleanup_zone(void *data)
 }
 
 
-/* called once the whole configuration has been read; data is that of before */
-
-static ngx_int_t
-ngx_http_rl_init_zone(ngx_shm_zone_t *shm_zone, void *data)
-{
-    ngx_http_rl_zone_t  *zone = shm_zone->data;
-
-    if (ngx_http_rl_share(shm_zone, zone, data == NULL) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
-    if (zone->object.data && ngx_test_config) {
-        return NGX_OK;
-    }
-
-    return ngx_http_rl_make_service(shm_zone, zone);
-}
-
-
-static ngx_int_t
-ngx_http_rl_share(ngx_shm_zone_t *shm_zone, ngx_http_rl_zone_t *zone,
-    ngx_uint_t anew)
-{
-    ngx_slab_pool_t  *shpool;
-
-    shpool = (ngx_slab_pool_t *) shm_zone->shm.addr;
-
-    if (anew && !shm_zone->shm.exists) {
-        ngx_http_rl_tell_resized(shm_zone);
-
-        shpool->data = ngx_slab_calloc(shpool, sizeof(ngx_http_rl_shared_t));
-    }
-
-    zone->shared = shpool->data;
-
-    if (zone->shared == NULL) {
-        return NGX_ERROR;
-    }
-
-    if (zone->object.data || zone->shared->counters) {
-        return NGX_OK;
-    }
-
-    /* all that is left, which is one run of pages that nobody has touched */
-
-    zone->shared->size = shpool->pfree * ngx_pagesize;
-    zone->shared->counters = ngx_slab_alloc(shpool, zone->shared->size);
-
-    if (zone->shared->counters == NULL) {
-        return NGX_ERROR;
-    }
-
-#if (NGX_DEBUG_MALLOC)
-    /* which fills with junk what the system gives as zeros */
-    ngx_memzero(zone->shared->counters, zone->shared->size);
-#endif
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_http_rl_make_service(ngx_shm_zone_t *shm_zone, ngx_http_rl_zone_t *zone)
-{
-    rl_error   error;
-    rl_status  rc;
-
-    rc = zone->object.data
-             ? RL_OK
-             : rl_config_set_memory(zone->config, zone->shared->counters,
-                                    zone->shared->size);
-
-    if (rc == RL_OK) {
-        rc = rl_service_new(zone->config, &zone->service, &error);
-        if (rc == RL_OK) {
-            return NGX_OK;
-        }
-
-    } else {
-        ngx_cpystrn((u_char *) error.message,
-                    (u_char *) rl_status_message(rc), sizeof(error.message));
-    }
-
-    ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                  "the zone \"%V\" with %V: %s",
-                  &zone->name, &zone->file, error.message);
-
-    return NGX_ERROR;
-}
-
-
-/* ngx_cycle is that of before until the new one is complete */
-
-static void
-ngx_http_rl_tell_resized(ngx_shm_zone_t *shm_zone)
-{
-    ngx_uint_t        i;
-    ngx_str_t        *name, *new_name;
-    ngx_shm_zone_t   *old;
-    ngx_list_part_t  *part;
-
-    new_name = &shm_zone->shm.name;
-
-    for (part = (ngx_list_part_t *) &ngx_cycle->shared_memory.part;
-         part;
-         part = part->next)
-    {
-        old = part->elts;
-
-        for (i = 0; i < part->nelts; i++) {
-            name = &old[i].shm.name;
-
-            if (old[i].tag == shm_zone->tag
-                && name->len == new_name->len
-                && ngx_memcmp(name->data, new_name->data, name->len) == 0)
-            {
-                ngx_log_error(NGX_LOG_WARN, shm_zone->shm.log, 0,
-                              "the zone \"%V\" starts empty: it has %uz bytes "
-                              "now, not %uz", new_name, shm_zone->shm.size,
-                              old[i].shm.size);
-                return;
-            }
-        }
-    }
-}
-
-
 /* the zone of this name, to be declared before or after */
 
 ngx_shm_zone_t *
@@ -411,26 +267,4 @@ ngx_http_rl_zones_declared(ngx_conf_t *cf)
     }
 
     return NGX_OK;
-}
-
-
-/* one line a minute, of all workers together */
-
-void
-ngx_http_rl_tell_full(ngx_http_rl_zone_t *zone, ngx_log_t *log)
-{
-    ngx_atomic_uint_t  now, told;
-
-    now = (ngx_atomic_uint_t) ngx_time();
-    told = zone->shared->full_told;
-
-    if (now - told < NGX_HTTP_RL_FULL_TOLD_EVERY
-        || !ngx_atomic_cmp_set(&zone->shared->full_told, told, now))
-    {
-        return;
-    }
-
-    ngx_log_error(NGX_LOG_ERR, log, 0,
-                  "the zone \"%V\" is full, its setting on-full decides: give "
-                  "it more memory (said once a minute)", &zone->name);
 }
