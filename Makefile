@@ -72,7 +72,7 @@ demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limi
 demo-prefork: $(BUILD)/prefork ## Run four processes that share one limit
 	@python3 examples/prefork_client.py $(BUILD)/prefork examples/prefork.conf
 
-test: tools all ## Run all tests
+test: tools nginx-tools all ## Run all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked

@@ -112,8 +112,10 @@ ngx_http_rl_make_service(ngx_shm_zone_t *shm_zone, ngx_http_rl_zone_t *zone)
     }
 
     ngx_log_error(NGX_LOG_EMERG, shm_zone->shm.log, 0,
-                  "the zone \"%V\" with %V: %s",
-                  &zone->name, &zone->file, error.message);
+                  "the zone \"%V\" with %V: %s%s",
+                  &zone->name, &zone->file, error.message,
+                  rc == RL_ERR_ZONE && zone->object.data == NULL
+                      ? "; another SIZE makes it anew" : "");
 
     return NGX_ERROR;
 }
