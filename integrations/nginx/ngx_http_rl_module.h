@@ -4,7 +4,9 @@
  *
  *   ngx_http_rl_module.c     directives and their inheritance, what happens at start-up
  *   ngx_http_rl_zone.c       rl_zone: counters in shared memory, and their rules
- *   ngx_http_rl_limit.c      rl_limit: what a request asks for, and what becomes of it
+ *   ngx_http_rl_limit.c      rl_limit, as the configuration has it
+ *   ngx_http_rl_handler.c    what a request asks for, and what becomes of it
+ *   ngx_http_rl_several.c    several limits: of one zone, and of several
  *   ngx_http_rl_answer.c     the answer in variables and in fields of the response
  *   ngx_http_rl_page.c       rl_status_page: statistics
  *
@@ -136,7 +138,15 @@ ngx_int_t ngx_http_rl_zones_declared(ngx_conf_t *cf);
 void ngx_http_rl_tell_full(ngx_http_rl_zone_t *zone, ngx_log_t *log);
 
 char *ngx_http_rl_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
 ngx_int_t ngx_http_rl_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_rl_request(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_limit_t *limit,
+    rl_request *request);
+void ngx_http_rl_log_error(ngx_http_request_t *r, ngx_http_rl_zone_t *zone,
+    rl_request *requests, ngx_uint_t n, rl_status rc);
+ngx_int_t ngx_http_rl_ask_several(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
 
 ngx_int_t ngx_http_rl_add_variables(ngx_conf_t *cf);
 ngx_int_t ngx_http_rl_add_fields(ngx_http_request_t *r,
@@ -172,6 +182,22 @@ ngx_http_rl_answer(ngx_http_request_t *r)
     vv = ngx_http_rl_answer_place(r);
 
     return vv->valid ? (ngx_http_rl_answer_t *) vv->data : NULL;
+}
+
+
+static ngx_inline ngx_http_rl_outcome_e
+ngx_http_rl_outcome(const rl_decision *decision)
+{
+    if (decision->allowed) {
+        return !(decision->flags & (RL_FLAG_UNTRACKED|RL_FLAG_SHADOW))
+                   ? NGX_HTTP_RL_PASSED
+               : decision->flags & RL_FLAG_UNTRACKED
+                   ? NGX_HTTP_RL_UNTRACKED
+                   : NGX_HTTP_RL_REJECTED_DRY_RUN;
+    }
+
+    return decision->flags & RL_FLAG_UNTRACKED ? NGX_HTTP_RL_UNTRACKED
+                                               : NGX_HTTP_RL_REJECTED;
 }
 
 

@@ -167,6 +167,14 @@ ngx_http_rl_read_rules(ngx_http_rl_zone_t *zone, rl_error *error)
 
     rc = rl_config_load(zone->config, (char *) zone->file.data, error);
 
+    if (rc == RL_OK) {
+        /*
+         * If FILE says nothing else. A request takes longer than the clock's
+         * time between two readings of the processor's counter is worth.
+         */
+        (void) rl_config_set(zone->config, "clock", "monotonic-vdso", NULL);
+    }
+
     if (rc == RL_OK && zone->object.len) {
         rc = rl_config_set(zone->config, "shared", (char *) zone->object.data,
                            error);

@@ -43,13 +43,23 @@ pub enum SystemClock {
     Realtime,
 }
 
+impl SystemClock {
+    fn id(self) -> ClockId {
+        match self {
+            SystemClock::Monotonic | SystemClock::MonotonicVdso => ClockId::Monotonic,
+            SystemClock::MonotonicCoarse => ClockId::MonotonicCoarse,
+            SystemClock::Realtime => ClockId::Realtime,
+        }
+    }
+}
+
 /// A source of time. Clones are the same clock.
 #[derive(Clone)]
 pub struct Clock(Source);
 
 #[derive(Clone)]
 enum Source {
-    System(SystemClock),
+    System(SystemClock, ClockId),
     /// `CLOCK_MONOTONIC`, by the counter where there is an anchor.
     Counter,
     Manual(Arc<Manual>),
@@ -76,7 +86,7 @@ struct Manual {
 impl Clock {
     /// A clock of the operating system.
     pub fn system(clock: SystemClock) -> Clock {
-        Clock(Source::System(clock))
+        Clock(Source::System(clock, clock.id()))
     }
 
     /// A clock that stands at `now_ns` until it is set.
@@ -94,7 +104,7 @@ impl Clock {
     /// The same clock, read by the counter where the kernel does so. Asks the kernel.
     pub(crate) fn counting(self) -> Clock {
         match self.0 {
-            Source::System(SystemClock::Monotonic) if tsc::is_trusted() => Clock(Source::Counter),
+            Source::System(SystemClock::Monotonic, _) if tsc::is_trusted() => Clock(Source::Counter),
             _ => self,
         }
     }
@@ -105,6 +115,7 @@ impl Clock {
     pub(crate) fn now_by(&self, anchor: &Anchor) -> u64 {
         match &self.0 {
             Source::Counter => anchor.now_ns(&tsc::Machine).min(MAX_NS),
+            Source::System(_, id) => read(*id),
             _ => self.now_ns(),
         }
     }
@@ -112,11 +123,9 @@ impl Clock {
     /// The time now, in nanoseconds, at most [`MAX_NS`].
     #[inline]
     pub fn now_ns(&self) -> u64 {
-        use SystemClock::{Monotonic, MonotonicVdso};
         let now = match &self.0 {
-            Source::Counter | Source::System(Monotonic | MonotonicVdso) => read(ClockId::Monotonic),
-            Source::System(SystemClock::MonotonicCoarse) => read(ClockId::MonotonicCoarse),
-            Source::System(SystemClock::Realtime) => read(ClockId::Realtime),
+            Source::System(_, id) => read(*id),
+            Source::Counter => read(ClockId::Monotonic),
             // Acquire: whoever sees the new time also sees what was done before it was set.
             Source::Manual(manual) => manual.now.load(Ordering::Acquire),
             Source::Callback(now) => now(),
@@ -153,9 +162,9 @@ impl Clock {
     pub(crate) fn kind(&self) -> Kind {
         use SystemClock::{Monotonic, MonotonicCoarse, MonotonicVdso, Realtime};
         match &self.0 {
-            Source::Counter | Source::System(Monotonic | MonotonicVdso) => Kind::Monotonic,
-            Source::System(MonotonicCoarse) => Kind::MonotonicCoarse,
-            Source::System(Realtime) => Kind::Realtime,
+            Source::Counter | Source::System(Monotonic | MonotonicVdso, _) => Kind::Monotonic,
+            Source::System(MonotonicCoarse, _) => Kind::MonotonicCoarse,
+            Source::System(Realtime, _) => Kind::Realtime,
             Source::Manual(_) => Kind::Manual,
             Source::Callback(_) => Kind::Callback,
         }
@@ -171,11 +180,11 @@ impl Clock {
     pub(crate) fn sleep_until(&self, until_ns: u64) {
         let wait = Duration::from_nanos(until_ns.saturating_sub(self.now_ns()));
         match &self.0 {
-            Source::System(SystemClock::Realtime) => {
+            Source::System(SystemClock::Realtime, _) => {
                 // It may be set meanwhile.
                 thread::park_timeout(wait.min(Duration::from_secs(1)));
             }
-            Source::System(_) | Source::Counter => thread::park_timeout(wait),
+            Source::System(..) | Source::Counter => thread::park_timeout(wait),
             Source::Manual(manual) => manual.sleep_until(until_ns),
             Source::Callback(_) => {}
         }
@@ -246,7 +255,7 @@ impl Manual {
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Source::System(clock) => clock.fmt(f),
+            Source::System(clock, _) => clock.fmt(f),
             Source::Counter => SystemClock::Monotonic.fmt(f),
             Source::Manual(manual) => write!(f, "Manual({})", manual.now.load(Ordering::Relaxed)),
             Source::Callback(_) => f.write_str("Callback"),
@@ -254,11 +263,10 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Reads a clock of the system; a time before 1970 counts as 0.
+/// Reads a clock of the system, up to [`MAX_NS`]; a time before 1970 counts as 0.
 #[inline]
 fn read(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
-    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+    let seconds = time.tv_sec.saturating_mul(1_000_000_000);
+    seconds.saturating_add(time.tv_nsec).max(0).unsigned_abs()
 }

@@ -53,6 +53,18 @@ impl LightMac {
         tags
     }
 
+    /// The tag of a message of this kind.
+    #[inline(always)]
+    pub fn tag(&self, kind: u8, message: &[u8]) -> u64 {
+        if message.len() > PIECE {
+            return self.long(kind, message);
+        }
+        let mut tag = 0;
+        let last = Finish(padded(kind, message), &mut tag);
+        self.last.encrypt_with_backend(last);
+        tag
+    }
+
     #[inline(never)]
     fn long(&self, kind: u8, message: &[u8]) -> u64 {
         let pieces = message.len().div_ceil(PIECE).saturating_sub(1);

@@ -54,16 +54,26 @@ pub(crate) struct Key {
 
 /// Hashes names under a secret.
 #[derive(Clone, Debug)]
-pub(crate) struct Hasher(LightMac);
+pub(crate) struct Hasher {
+    mac: LightMac,
+    /// The hash of the empty API, which is that of all who have users only.
+    no_api: u64,
+}
 
 impl Hasher {
     pub fn new([a, b, c, d]: Secret) -> Hasher {
-        Hasher(LightMac::new([[a, b], [c, d]]))
+        let mac = LightMac::new([[a, b], [c, d]]);
+        let no_api = mac.tag(API, b"");
+        Hasher { mac, no_api }
     }
 
     #[inline(always)]
     pub fn names(&self, user: &[u8], api: &[u8]) -> Names {
-        let [user, api] = self.0.tags::<USER, API>(user, api);
+        if api.is_empty() {
+            let (user, api) = (self.mac.tag(USER, user), self.no_api);
+            return Names { user, api };
+        }
+        let [user, api] = self.mac.tags::<USER, API>(user, api);
         Names { user, api }
     }
 
@@ -74,7 +84,7 @@ impl Hasher {
         let said = format!("{algorithm},{},{per},{order}", limit.window_ns);
         let word = |which: u8| [&[which], said.as_bytes()].concat();
         let [first, second] = [word(0), word(1)];
-        let words = self.0.tags::<TAG, TAG>(&first, &second);
+        let words = self.mac.tags::<TAG, TAG>(&first, &second);
         let mask = |applies: bool| if applies { u64::MAX } else { 0 };
         Tag {
             words,

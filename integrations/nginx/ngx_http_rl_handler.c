@@ -1,0 +1,301 @@
+
+/*
+ * What a request asks for, and what becomes of it: once a request, before
+ * access is checked.
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+
+
+#include "ngx_http_rl_module.h"
+
+
+static ngx_int_t ngx_http_rl_ask(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
+static ngx_int_t ngx_http_rl_run(ngx_http_request_t *r,
+    ngx_http_rl_value_t *value, const void **data, size_t *len);
+static ngx_int_t ngx_http_rl_cost(ngx_http_request_t *r,
+    ngx_http_rl_value_t *value, uint64_t *cost);
+static ngx_int_t ngx_http_rl_conclude(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
+static void ngx_http_rl_log(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
+
+
+ngx_int_t
+ngx_http_rl_handler(ngx_http_request_t *r)
+{
+    ngx_int_t                   rc;
+    ngx_http_rl_answer_t       *answer;
+    ngx_http_rl_loc_conf_t     *rlcf;
+    ngx_http_variable_value_t  *place;
+
+    rlcf = ngx_http_get_module_loc_conf(r, ngx_http_rl_module);
+
+    if (rlcf->limits == NULL || r != r->main) {
+        return NGX_DECLINED;
+    }
+
+    place = ngx_http_rl_answer_place(r);
+
+    if (place->valid) {
+        return NGX_DECLINED;
+    }
+
+    answer = ngx_palloc(r->pool, sizeof(ngx_http_rl_answer_t));
+    if (answer == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    rc = rlcf->limits->nelts == 1 ? ngx_http_rl_ask(r, rlcf, answer)
+                                  : ngx_http_rl_ask_several(r, rlcf, answer);
+
+    if (rc == NGX_DECLINED) {
+        return NGX_DECLINED;
+    }
+
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    place->data = (u_char *) answer;
+    place->valid = 1;
+
+    return ngx_http_rl_conclude(r, rlcf, answer);
+}
+
+
+/* NGX_OK with an answer, or NGX_DECLINED if the limit does not apply */
+
+static ngx_int_t
+ngx_http_rl_ask(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
+    ngx_http_rl_answer_t *answer)
+{
+    ngx_int_t             rc;
+    rl_status             status;
+    ngx_http_rl_limit_t  *limit;
+
+    limit = rlcf->limits->elts;
+    answer->zone = limit->shm_zone->data;
+
+    rc = ngx_http_rl_request(r, rlcf, limit, &answer->request);
+
+    if (rc != NGX_OK) {
+        answer->outcome = NGX_HTTP_RL_ERROR;
+        return rc == NGX_ABORT ? NGX_OK : rc;
+    }
+
+    status = rl_check_bytes(answer->zone->service,
+                            answer->request.user, answer->request.user_len,
+                            answer->request.api, answer->request.api_len,
+                            answer->request.cost, &answer->decision);
+
+    if (status == RL_OK) {
+        answer->outcome = ngx_http_rl_outcome(&answer->decision);
+        return NGX_OK;
+    }
+
+    ngx_http_rl_log_error(r, answer->zone, &answer->request, 1, status);
+    answer->outcome = NGX_HTTP_RL_ERROR;
+
+    return NGX_OK;
+}
+
+
+/* a constant or a single variable is looked up here, and no script is run */
+
+static ngx_inline ngx_int_t
+ngx_http_rl_value(ngx_http_request_t *r, ngx_http_rl_value_t *value,
+    const void **data, size_t *len)
+{
+    ngx_http_variable_value_t  *vv;
+
+    if (value->variable == NGX_ERROR) {
+
+        if (value->text.lengths) {
+            return ngx_http_rl_run(r, value, data, len);
+        }
+
+        *data = value->text.value.data;
+        *len = value->text.value.len;
+
+        return NGX_OK;
+    }
+
+    vv = ngx_http_get_flushed_variable(r, value->variable);
+
+    if (vv == NULL || vv->not_found) {
+        *data = NULL;
+        *len = 0;
+
+        return NGX_OK;
+    }
+
+    *data = vv->data;
+    *len = vv->len;
+
+    return NGX_OK;
+}
+
+
+/* NGX_DECLINED if the limit does not apply, NGX_ABORT if the cost is none */
+
+ngx_int_t
+ngx_http_rl_request(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
+    ngx_http_rl_limit_t *limit, rl_request *request)
+{
+    if (ngx_http_rl_value(r, &limit->user, &request->user, &request->user_len)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (request->user_len == 0 && rlcf->skip_empty) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_rl_value(r, &limit->api, &request->api, &request->api_len)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    request->cost = limit->fixed_cost;
+
+    return request->cost ? NGX_OK
+                         : ngx_http_rl_cost(r, &limit->cost, &request->cost);
+}
+
+
+static ngx_int_t
+ngx_http_rl_run(ngx_http_request_t *r, ngx_http_rl_value_t *value,
+    const void **data, size_t *len)
+{
+    ngx_str_t  text;
+
+    if (ngx_http_complex_value(r, &value->text, &text) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    *data = text.data;
+    *len = text.len;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_rl_cost(ngx_http_request_t *r, ngx_http_rl_value_t *value,
+    uint64_t *cost)
+{
+    size_t       len;
+    ngx_int_t    n;
+    const void  *data;
+
+    if (ngx_http_rl_value(r, value, &data, &len) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    n = ngx_atoi((u_char *) data, len);
+
+    if (n < 1) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "rl_limit: the cost \"%*s\" is not a number from 1",
+                      len, data);
+        return NGX_ABORT;
+    }
+
+    *cost = n;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_http_rl_conclude(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
+    ngx_http_rl_answer_t *answer)
+{
+    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
+                   "rl_limit: outcome %d, allowed %d",
+                   (int) answer->outcome, (int) answer->decision.allowed);
+
+    if (answer->outcome == NGX_HTTP_RL_ERROR) {
+        return rlcf->deny_on_error && !rlcf->dry_run ? (ngx_int_t) rlcf->status
+                                                     : NGX_DECLINED;
+    }
+
+    if (answer->outcome != NGX_HTTP_RL_PASSED) {
+        ngx_http_rl_log(r, rlcf, answer);
+    }
+
+    if (rlcf->dry_run) {
+        if (answer->outcome == NGX_HTTP_RL_REJECTED) {
+            answer->outcome = NGX_HTTP_RL_REJECTED_DRY_RUN;
+        }
+
+        return NGX_DECLINED;
+    }
+
+    if (rlcf->headers != NGX_HTTP_RL_NO_HEADERS
+        && ngx_http_rl_add_fields(r, answer, rlcf->headers) != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return answer->decision.allowed ? NGX_DECLINED : (ngx_int_t) rlcf->status;
+}
+
+
+static void
+ngx_http_rl_log(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
+    ngx_http_rl_answer_t *answer)
+{
+    u_char       *p, retry[sizeof("retry after ms") + NGX_INT64_LEN];
+    rl_decision  *decision = &answer->decision;
+
+    if (answer->outcome == NGX_HTTP_RL_UNTRACKED) {
+        ngx_http_rl_tell_full(answer->zone, r->connection->log);
+        return;
+    }
+
+    if (decision->allowed) {
+        ngx_log_error(rlcf->log_level, r->connection->log, 0,
+                      "limiting requests, shadow, zone \"%V\"",
+                      &answer->zone->name);
+        return;
+    }
+
+    p = decision->retry_after_ms == RL_NEVER
+        ? ngx_cpymem(retry, "can never pass", sizeof("can never pass") - 1)
+        : ngx_sprintf(retry, "retry after %uLms", decision->retry_after_ms);
+
+    ngx_log_error(rlcf->log_level, r->connection->log, 0,
+                  "limiting requests%s, zone \"%V\", limit \"%s\", %*s",
+                  rlcf->dry_run ? ", dry run" : "", &answer->zone->name,
+                  decision->name, p - retry, retry);
+}
+
+
+void
+ngx_http_rl_log_error(ngx_http_request_t *r, ngx_http_rl_zone_t *zone,
+    rl_request *request, ngx_uint_t count, rl_status rc)
+{
+    size_t      len;
+    ngx_uint_t  i;
+
+    for (i = 0; i < count; i++) {
+        len = ngx_max(request[i].user_len, request[i].api_len);
+
+        if (len > NGX_HTTP_RL_MAX_NAME) {
+            ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                          "rl_limit: a name has %uz bytes, the most are %d, "
+                          "zone \"%V\"", len, NGX_HTTP_RL_MAX_NAME,
+                          &zone->name);
+            return;
+        }
+    }
+
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "rl_limit: %s, zone \"%V\"", rl_status_message(rc),
+                  &zone->name);
+}
