@@ -12,10 +12,6 @@
 
 static ngx_int_t ngx_http_rl_ask(ngx_http_request_t *r,
     ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
-static ngx_int_t ngx_http_rl_run(ngx_http_request_t *r,
-    ngx_http_rl_value_t *value, const void **data, size_t *len);
-static ngx_int_t ngx_http_rl_cost(ngx_http_request_t *r,
-    ngx_http_rl_value_t *value, uint64_t *cost);
 static ngx_int_t ngx_http_rl_conclude(ngx_http_request_t *r,
     ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
 static void ngx_http_rl_log(ngx_http_request_t *r,
@@ -102,72 +98,7 @@ ngx_http_rl_ask(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
 }
 
 
-/* a constant or a single variable is looked up here, and no script is run */
-
-static ngx_inline ngx_int_t
-ngx_http_rl_value(ngx_http_request_t *r, ngx_http_rl_value_t *value,
-    const void **data, size_t *len)
-{
-    ngx_http_variable_value_t  *vv;
-
-    if (value->variable == NGX_ERROR) {
-
-        if (value->text.lengths) {
-            return ngx_http_rl_run(r, value, data, len);
-        }
-
-        *data = value->text.value.data;
-        *len = value->text.value.len;
-
-        return NGX_OK;
-    }
-
-    vv = ngx_http_get_flushed_variable(r, value->variable);
-
-    if (vv == NULL || vv->not_found) {
-        *data = NULL;
-        *len = 0;
-
-        return NGX_OK;
-    }
-
-    *data = vv->data;
-    *len = vv->len;
-
-    return NGX_OK;
-}
-
-
-/* NGX_DECLINED if the limit does not apply, NGX_ABORT if the cost is none */
-
 ngx_int_t
-ngx_http_rl_request(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
-    ngx_http_rl_limit_t *limit, rl_request *request)
-{
-    if (ngx_http_rl_value(r, &limit->user, &request->user, &request->user_len)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    if (request->user_len == 0 && rlcf->skip_empty) {
-        return NGX_DECLINED;
-    }
-
-    if (ngx_http_rl_value(r, &limit->api, &request->api, &request->api_len)
-        != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
-
-    request->cost = limit->fixed_cost;
-
-    return request->cost ? NGX_OK
-                         : ngx_http_rl_cost(r, &limit->cost, &request->cost);
-}
-
-
-static ngx_int_t
 ngx_http_rl_run(ngx_http_request_t *r, ngx_http_rl_value_t *value,
     const void **data, size_t *len)
 {
@@ -184,7 +115,9 @@ ngx_http_rl_run(ngx_http_request_t *r, ngx_http_rl_value_t *value,
 }
 
 
-static ngx_int_t
+/* NGX_ABORT if the value is none */
+
+ngx_int_t
 ngx_http_rl_cost(ngx_http_request_t *r, ngx_http_rl_value_t *value,
     uint64_t *cost)
 {
@@ -250,29 +183,28 @@ static void
 ngx_http_rl_log(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
     ngx_http_rl_answer_t *answer)
 {
-    u_char       *p, retry[sizeof("retry after ms") + NGX_INT64_LEN];
+    char         *dry_run = rlcf->dry_run ? ", dry run" : "";
+    ngx_str_t    *zone = &answer->zone->name;
     rl_decision  *decision = &answer->decision;
 
     if (answer->outcome == NGX_HTTP_RL_UNTRACKED) {
         ngx_http_rl_tell_full(answer->zone, r->connection->log);
-        return;
-    }
 
-    if (decision->allowed) {
+    } else if (decision->allowed) {
         ngx_log_error(rlcf->log_level, r->connection->log, 0,
-                      "limiting requests, shadow, zone \"%V\"",
-                      &answer->zone->name);
-        return;
+                      "limiting requests, shadow, zone \"%V\"", zone);
+
+    } else if (decision->retry_after_ms == RL_NEVER) {
+        ngx_log_error(rlcf->log_level, r->connection->log, 0,
+                      "limiting requests%s, zone \"%V\", limit \"%s\", can "
+                      "never pass", dry_run, zone, decision->name);
+
+    } else {
+        ngx_log_error(rlcf->log_level, r->connection->log, 0,
+                      "limiting requests%s, zone \"%V\", limit \"%s\", retry "
+                      "after %uLms", dry_run, zone, decision->name,
+                      decision->retry_after_ms);
     }
-
-    p = decision->retry_after_ms == RL_NEVER
-        ? ngx_cpymem(retry, "can never pass", sizeof("can never pass") - 1)
-        : ngx_sprintf(retry, "retry after %uLms", decision->retry_after_ms);
-
-    ngx_log_error(rlcf->log_level, r->connection->log, 0,
-                  "limiting requests%s, zone \"%V\", limit \"%s\", %*s",
-                  rlcf->dry_run ? ", dry run" : "", &answer->zone->name,
-                  decision->name, p - retry, retry);
 }
 
 

@@ -140,9 +140,10 @@ void ngx_http_rl_tell_full(ngx_http_rl_zone_t *zone, ngx_log_t *log);
 char *ngx_http_rl_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 
 ngx_int_t ngx_http_rl_handler(ngx_http_request_t *r);
-ngx_int_t ngx_http_rl_request(ngx_http_request_t *r,
-    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_limit_t *limit,
-    rl_request *request);
+ngx_int_t ngx_http_rl_run(ngx_http_request_t *r, ngx_http_rl_value_t *value,
+    const void **data, size_t *len);
+ngx_int_t ngx_http_rl_cost(ngx_http_request_t *r, ngx_http_rl_value_t *value,
+    uint64_t *cost);
 void ngx_http_rl_log_error(ngx_http_request_t *r, ngx_http_rl_zone_t *zone,
     rl_request *requests, ngx_uint_t n, rl_status rc);
 ngx_int_t ngx_http_rl_ask_several(ngx_http_request_t *r,
@@ -182,6 +183,71 @@ ngx_http_rl_answer(ngx_http_request_t *r)
     vv = ngx_http_rl_answer_place(r);
 
     return vv->valid ? (ngx_http_rl_answer_t *) vv->data : NULL;
+}
+
+
+/* a constant or a single variable is looked up here, and no script is run */
+
+static ngx_inline ngx_int_t
+ngx_http_rl_value(ngx_http_request_t *r, ngx_http_rl_value_t *value,
+    const void **data, size_t *len)
+{
+    ngx_http_variable_value_t  *vv;
+
+    if (value->variable == NGX_ERROR) {
+
+        if (value->text.lengths) {
+            return ngx_http_rl_run(r, value, data, len);
+        }
+
+        *data = value->text.value.data;
+        *len = value->text.value.len;
+
+        return NGX_OK;
+    }
+
+    vv = ngx_http_get_flushed_variable(r, value->variable);
+
+    if (vv == NULL || vv->not_found) {
+        *data = NULL;
+        *len = 0;
+
+        return NGX_OK;
+    }
+
+    *data = vv->data;
+    *len = vv->len;
+
+    return NGX_OK;
+}
+
+
+/* NGX_DECLINED if the limit does not apply, NGX_ABORT if the cost is none */
+
+static ngx_inline ngx_int_t
+ngx_http_rl_request(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
+    ngx_http_rl_limit_t *limit, rl_request *request)
+{
+    if (ngx_http_rl_value(r, &limit->user, &request->user, &request->user_len)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    if (request->user_len == 0 && rlcf->skip_empty) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_http_rl_value(r, &limit->api, &request->api, &request->api_len)
+        != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    request->cost = limit->fixed_cost;
+
+    return request->cost ? NGX_OK
+                         : ngx_http_rl_cost(r, &limit->cost, &request->cost);
 }
 
 

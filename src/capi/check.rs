@@ -32,9 +32,9 @@ pub unsafe extern "C" fn rl_check(
     api: *const c_char,
     out: *mut rl_decision,
 ) -> rl_status {
-    let request = whole(user.cast(), RL_NUL, api.cast(), RL_NUL, 1);
+    let (user, api) = (user.cast(), api.cast());
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    unsafe { answer(service, &request, out, Service::check_into) }
+    unsafe { rl_check_bytes(service, user, RL_NUL, api, RL_NUL, 1, out) }
 }
 
 /// The same for names of any bytes and for any cost. If the answer is yes, cost units

@@ -104,7 +104,9 @@ impl Clock {
     /// The same clock, read by the counter where the kernel does so. Asks the kernel.
     pub(crate) fn counting(self) -> Clock {
         match self.0 {
-            Source::System(SystemClock::Monotonic, _) if tsc::is_trusted() => Clock(Source::Counter),
+            Source::System(SystemClock::Monotonic, _) if tsc::is_trusted() => {
+                Clock(Source::Counter)
+            }
             _ => self,
         }
     }

@@ -275,7 +275,7 @@ impl Service {
         result.inspect_err(|_| self.count_error())
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn take(&self, rules: &Rules, &Valid(request): &Valid<'_>, out: &mut Decision) {
         let located = self.locate(rules, request);
         self.decide_at(rules, located, request, Time::Now, Mode::Take, out);

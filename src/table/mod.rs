@@ -266,6 +266,7 @@ impl Table {
             (Place::Here(slot), Some(edit)) => {
                 self.store_log(change.found.home, slot, change, edit, terms)
             }
+            (Place::Nowhere(other), None) if self.settle(&change, other, terms)? => Ok(()),
             (Place::Nowhere(_), _) => self.store_all(&mut [&mut change], terms),
         }
     }

@@ -4,11 +4,13 @@
 //! What is as good as new goes first, then the counter that has given the least of
 //! its quota. Other buckets than the counter's own are tried, never waited for.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
+
 use arrayvec::ArrayVec;
 
 use super::bucket::{SLOTS, Slot, Weight};
-use super::step::{HeldBuckets, claimed};
-use super::{Event, Full, Hands, Held, Home, Table, Terms};
+use super::step::{Change, HeldBuckets, claimed};
+use super::{Event, Full, Hands, Held, Home, NotStored, Table, Terms};
 use crate::algorithm::State;
 use crate::hash::Key;
 use crate::sync::Ordering;
@@ -20,6 +22,40 @@ const PROBES: usize = 16;
 type Place<'t> = (u32, Slot<'t>);
 
 impl Table {
+    /// Puts a counter that is in neither of its buckets where a slot is vacant; says
+    /// whether one was. That is all it takes where nobody has to go for it.
+    pub(super) fn settle<'t>(
+        &'t self,
+        change: &Change<'t>,
+        other: Home<'t>,
+        terms: Terms,
+    ) -> Result<bool, NotStored> {
+        let home = change.found.home;
+        let claim = |home| self.claim(home).ok_or(NotStored::Changed);
+        // In the order of their numbers, as all who claim several.
+        let (mut first, mut second) = match home.number.cmp(&other.number) {
+            Less => (claim(home)?, claim(other)?),
+            Greater => {
+                let second = claim(other)?;
+                (claim(home)?, second)
+            }
+            Equal => return Ok(false),
+        };
+        let [here, there] = [&first, &second].map(|held| vacancy(held, terms.now, &|_| false));
+        let (held, slot) = if there.count > here.count {
+            (&mut second, there.slot)
+        } else {
+            (&mut first, here.slot)
+        };
+        let Some(slot) = slot.filter(|slot| !slot.keeps_log()) else {
+            return Ok(false);
+        };
+        self.count_expired(slot);
+        let (fingerprint, weight) = (change.key.fingerprint, change.weight);
+        held.claimed.place(slot, fingerprint, weight, change.next);
+        Ok(true)
+    }
+
     /// Gives a new counter a slot in one of its two buckets, which are held. A slot
     /// of the step's `own` counters is not given away.
     pub(super) fn reserve<'t>(
@@ -64,23 +100,25 @@ impl Table {
         terms: Terms,
         own: &impl Fn(u64) -> bool,
     ) -> Option<Place<'t>> {
-        let free = |home| {
-            let slots = slots(held, [home, home]);
-            slots.filter(|(_, slot)| !slot.is_live(terms.now) && !own(slot.fingerprint()))
-        };
+        let [here, there] = homes.map(|home| {
+            let held = held.iter().find(|held| held.number == home);
+            held.map_or(Vacancy::default(), |held| vacancy(held, terms.now, own))
+        });
         let [first, second] = homes;
         // The first home where they are equal: there it is found sooner.
-        let emptier = if free(second).count() > free(first).count() {
-            second
+        let (number, slot) = if there.count > here.count {
+            (second, there.slot?)
         } else {
-            first
+            (first, here.slot?)
         };
-        // Never used before expired, so that the latter are counted for what they are.
-        let place = free(emptier).min_by_key(|(_, slot)| slot.fingerprint() != 0)?;
-        if place.1.fingerprint() != 0 {
+        self.count_expired(slot);
+        Some((number, slot))
+    }
+
+    fn count_expired(&self, slot: Slot<'_>) {
+        if !slot.is_free() {
             self.count(Event::EvictedIdle, 1);
         }
-        Some(place)
     }
 
     /// The slot of a counter that has moved to its other bucket.
@@ -179,6 +217,29 @@ impl Table {
         let slot = logs.min_by_key(|slot| slot.worth(terms.now))?;
         Some((Home { number, seen }, slot))
     }
+}
+
+/// How many slots of a bucket hold nothing or what is as good as new, and the best of them.
+#[derive(Default)]
+struct Vacancy<'t> {
+    count: usize,
+    slot: Option<Slot<'t>>,
+}
+
+fn vacancy<'t>(held: &Held<'t>, now: u64, own: &impl Fn(u64) -> bool) -> Vacancy<'t> {
+    let mut found = Vacancy::default();
+    for slot in held.claimed.seen().slots() {
+        if slot.is_live(now) || own(slot.fingerprint()) {
+            continue;
+        }
+        found.count += 1;
+        // Never used before expired, so that the latter are counted for what they are.
+        let better = |best: Slot<'t>| slot.is_free() && !best.is_free();
+        if found.slot.is_none_or(better) {
+            found.slot = Some(slot);
+        }
+    }
+    found
 }
 
 /// The slots of one or two buckets that are held.
