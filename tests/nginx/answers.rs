@@ -176,34 +176,57 @@ fn fields_are_told_with_answers_of_every_kind() {
     }
 }
 
-/// The hint of one that refuses is told, not that of one with less left.
-#[test]
-fn of_several_limits_the_one_that_refuses_longest_is_told() {
+/// Two limits, of one zone or of two, and each user's alone. Who is refused has to wait
+/// half an hour, or an hour.
+fn two_limits() -> Server {
     let rules = "default = token-bucket,9,1h,name=nine\n\
                  user.short = token-bucket,2,1h,name=short\n\
                  user.long = token-bucket,2,2h,name=long";
-    let server = Site::with_rules(rules)
+    let second = |zone| format!("rl_limit {zone} user=$arg_b api=x; empty_gif;");
+    let first = "rl_limit shop user=$arg_a api=x;";
+    Site::with_rules(rules)
         .http("rl_zone other 1m shop.rules; rl_headers draft;")
-        .server(
-            "location / { rl_limit shop user=other api=/; rl_limit shop user=short api=/;
-             rl_limit other user=long api=/; empty_gif; }
-             location /less { rl_limit shop user=x api=/; rl_limit other user=long api=/less;
-             empty_gif; }
-             location /longest { rl_limit shop user=short api=/; rl_limit shop user=long api=/;
-             empty_gif; }",
-        )
-        .start();
-    let names = |path| {
-        three(&server, path).map(|(_, fields)| {
-            let name = fields[1].split('"').nth(1);
-            name.unwrap().to_owned()
-        })
-    };
-    assert_eq!(names("/less"), ["long"; 3]);
-    let passing = names("/");
-    assert_eq!(passing[2], "short"); // the first zone refused; the other was not asked
-    server.connect().many("/longest", 3);
-    assert_eq!(names("/longest"), ["short"; 3]);
+        .server(&format!("location /one {{ {first} {} }}", second("shop")))
+        .server(&format!("location /two {{ {first} {} }}", second("other")))
+        .server(&format!("location /alone {{ {first} empty_gif; }}"))
+        .start()
+}
+
+/// The status, and the name of the limit that the answer tells of.
+fn told(server: &Server, path: &str) -> (u16, String) {
+    let answer = server.connect().get(path);
+    let field = answer.field("RateLimit").unwrap();
+    (answer.status, field.split('"').nth(1).unwrap().to_owned())
+}
+
+#[test]
+fn of_limits_that_allow_the_one_with_the_least_left_is_told() {
+    for path in ["/one", "/two"] {
+        for users in ["a=x&b=short", "a=short&b=x"] {
+            let told = told(&two_limits(), &format!("{path}?{users}"));
+            assert_eq!(told, (200, "short".to_owned()), "{path}?{users}");
+        }
+    }
+}
+
+/// Also where another that allows has less left.
+#[test]
+fn of_limits_that_refuse_the_one_that_does_so_longest_is_told() {
+    let server = two_limits();
+    for used_up in ["short", "long"] {
+        let path = format!("/alone?a={used_up}");
+        assert_eq!(server.connect().many(&path, 3), [200, 200, 429]);
+    }
+    for (path, name) in [
+        ("/one?a=short&b=long", "long"),
+        ("/one?a=long&b=short", "long"),
+        ("/one?a=x&b=short", "short"),
+        ("/one?a=short&b=x", "short"),
+        ("/two?a=short&b=long", "short"), // the other zone is not asked
+        ("/two?a=short&b=x", "short"),
+    ] {
+        assert_eq!(told(&server, path), (429, name.to_owned()), "{path}");
+    }
 }
 
 #[test]

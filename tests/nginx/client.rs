@@ -105,8 +105,14 @@ impl Connection {
         let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
         let status = status.unwrap_or_else(|| panic!("no status: {line:?}"));
         let mut fields = Vec::new();
-        while let Some((name, value)) = self.line().split_once(':') {
-            fields.push((name.to_owned(), value.trim().to_owned()));
+        loop {
+            let line = self.line();
+            if line.is_empty() {
+                break;
+            }
+            let field = line.split_once(": ");
+            let (name, value) = field.unwrap_or_else(|| panic!("no field: {line:?}"));
+            fields.push((name.to_owned(), value.to_owned()));
         }
         let body = Vec::new();
         Answer {
@@ -116,10 +122,15 @@ impl Connection {
         }
     }
 
+    /// Without its CRLF, which it must have.
     fn line(&mut self) -> String {
         let mut line = Vec::new();
         self.0.read_until(b'\n', &mut line).unwrap();
-        String::from_utf8_lossy(&line).trim_end().to_owned()
+        let line = String::from_utf8_lossy(&line);
+        let whole = line.strip_suffix("\r\n");
+        whole
+            .unwrap_or_else(|| panic!("no line: {line:?}"))
+            .to_owned()
     }
 
     fn bytes(&mut self, length: usize) -> Vec<u8> {

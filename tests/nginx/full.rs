@@ -27,10 +27,10 @@ fn site(on_full: &str) -> Site {
         .server("location = /metrics { rl_status_page full; }")
 }
 
-/// Everybody asks once, over eight connections. How often each status and state was there.
+/// Everybody asks once, over a hundred connections. How often each status and state was there.
 fn flood(server: &Server) -> BTreeMap<String, usize> {
     let paths: Vec<String> = (0..USERS).map(|user| format!("/?user={user}")).collect();
-    for part in paths.chunks(USERS / 8) {
+    for part in paths.chunks(USERS / 100) {
         server.connect().each(part);
     }
     let log = server.access_log(USERS);

@@ -210,6 +210,18 @@ fn subrequests_are_not_charged() {
     }
 }
 
+/// Not even where the request itself has met no limit.
+#[test]
+fn a_subrequest_is_not_charged_instead() {
+    let (statuses, log) = four(
+        "location / { auth_request /sub; empty_gif; }
+         location = /sub { LIMIT try_files /small.gif =404; }",
+        "/",
+    );
+    assert_eq!(statuses, [200; 4]);
+    assert_eq!(log, ["200 - -"; 4]);
+}
+
 #[test]
 fn what_is_refused_comes_to_no_subrequest() {
     let (statuses, _) = four(

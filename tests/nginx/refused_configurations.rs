@@ -183,14 +183,14 @@ fn wrong_rules_are_told_with_their_place() {
 
 /// Where the counters are is said in one place.
 #[test]
-fn rules_with_a_shared_object_beside_a_size_or_another_object_are_refused() {
-    let object = object();
-    let rules = format!("default = deny\nshared = /{object}\n");
-    for memory in ["1m", "shared=/other"] {
+fn a_shared_object_in_the_rules_is_refused() {
+    let object = Object::new("both");
+    let rules = format!("default = deny\nshared = /{}\n", object.0);
+    for memory in ["1m", &format!("shared=/{}", object.0)] {
         let zone = format!("rl_zone bad {memory} bad.rules;");
         let site = site().file("bad.rules", &rules).http(&zone);
         is_refused(&site, memory, &["bad.rules", "shared"]);
-        assert!(!in_shared_memory(&object));
+        assert!(!object.exists());
     }
 }
 
@@ -210,22 +210,12 @@ fn rules_that_cannot_be_read_are_refused() {
 /// names, what is there afterwards was made by the test.
 #[test]
 fn the_test_of_a_configuration_makes_no_shared_object() {
-    let object = object();
-    let zone = format!("rl_zone apart shared=/{object} apart.rules;");
+    let object = Object::new("tested");
+    let zone = format!("rl_zone apart shared=/{} apart.rules;", object.0);
     let with = |rules: &str| site().http(&zone).file("apart.rules", rules);
     with("default = deny").test().succeeded();
     is_refused(&with("default = none"), "apart", &["apart.rules:1:11: "]);
-    assert!(!in_shared_memory(&object));
-}
-
-/// The name of an object that nobody else makes.
-fn object() -> String {
-    format!("librl-nginx-test-{}", std::process::id())
-}
-
-fn in_shared_memory(object: &str) -> bool {
-    let mut objects = fs::read_dir("/dev/shm").unwrap().flatten();
-    objects.any(|other| other.file_name() == *object)
+    assert!(!object.exists());
 }
 
 /// A reload says the same, and the old configuration goes on.
@@ -240,4 +230,24 @@ fn a_reload_with_wrong_rules_says_so_and_changes_nothing() {
     assert!(error.contains("shop.rules:1:25: "), "{error}");
     assert_eq!(server.connect().many("/", 2), [200, 429]);
     assert!(server.quit());
+}
+
+/// A shared object that nobody else makes, and that goes in any case.
+struct Object(String);
+
+impl Object {
+    fn new(test: &str) -> Self {
+        Self(format!("librl-nginx-{test}-{}", std::process::id()))
+    }
+
+    fn exists(&self) -> bool {
+        let mut objects = fs::read_dir("/dev/shm").unwrap().flatten();
+        objects.any(|other| other.file_name() == *self.0)
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(format!("/dev/shm/{}", self.0));
+    }
 }

@@ -94,8 +94,13 @@ fn zones_may_alternate() {
                   rl_limit shop user=small api=x; rl_limit other user=costly api=x;";
     let server = site()
         .server(&format!("location / {{ {limits} empty_gif; }}"))
+        .server("location = /other-page { rl_status_page other; }")
         .start();
     assert_eq!(server.connect().many("/", 3), [200, 429, 429]);
+    let page = server.connect().get("/other-page").text();
+    for asked in ["{decision=\"allowed\"} 2\n", "{decision=\"denied\"} 0\n"] {
+        assert!(page.contains(asked), "{page}"); // in the one request that passed
+    }
     assert_eq!(left(&server, "/shop?a=big"), 2);
     assert_eq!(left(&server, "/other?a=big"), 2);
     assert_eq!(left(&server, "/other?a=costly"), 9);
