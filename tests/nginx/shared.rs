@@ -1,8 +1,8 @@
 //! Counters in a shared memory object: those of nginx, of an nginx after it, and of programs
 //! that are no nginx.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process;
 
 use rl::config::Config;
@@ -127,4 +127,37 @@ fn workers_inherit_what_only_the_master_may_open() {
         assert_eq!(worker.uid() != own.as_raw(), own.is_root());
     }
     assert_eq!(statuses(&server, 10), [vec![200; 9], vec![429]].concat());
+}
+
+/// Old workers go on with the one that was removed.
+#[test]
+fn an_object_that_was_removed_is_made_anew_by_a_reload() {
+    let object = Object::new("removed");
+    let server = site(&object).start();
+    assert_eq!(statuses(&server, 4), [200; 4]);
+    unlink_zone(object.0.as_bytes()).unwrap();
+    assert_eq!(statuses(&server, 4), [200; 4]);
+    server.reload().unwrap();
+    assert_eq!(statuses(&server, 10), [vec![200; 9], vec![429]].concat());
+    assert_eq!(take(&join(&object)), None);
+}
+
+#[test]
+fn an_object_that_cannot_be_joined_fails_the_reload() {
+    let object = Object::new("foreign");
+    let other = Object::new("own");
+    let mut server = site(&other).start();
+    let workers = server.workers();
+    fs::write(object.path(), "x".repeat(1 << 20)).unwrap();
+    fs::set_permissions(object.path(), Permissions::from_mode(0o600)).unwrap();
+    server.configure(site(&object));
+    let error = server.reload().unwrap_err();
+    let says = error.contains("\"shop\"") && error.contains("neither zeroed nor a zone");
+    assert!(says, "{error}");
+    assert_eq!(server.workers(), workers);
+    assert_eq!(statuses(&server, 10), [vec![200; 9], vec![429]].concat());
+    assert_eq!(
+        fs::read(object.path()).unwrap(),
+        "x".repeat(1 << 20).as_bytes()
+    );
 }

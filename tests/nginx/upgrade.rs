@@ -3,7 +3,7 @@
 
 use rustix::process::Signal;
 
-use crate::load::{Asked, asked, while_asked};
+use crate::load::{Asked, while_asked};
 use crate::processes::{signal, title, wait_for, workers};
 use crate::server::Server;
 use crate::shared::Object;
@@ -16,7 +16,7 @@ fn server(object: &Object) -> Server {
     Site::new()
         .daemon()
         .workers(WORKERS)
-        .file("shop.rules", "default = fixed-window,500,1000d")
+        .file("shop.rules", "default = fixed-window,1000,1000d")
         .http(&format!("rl_zone shop {} shop.rules;", object.memory()))
         .server("location / { rl_limit shop user=$arg_user api=x; empty_gif; }")
         .start()
@@ -42,8 +42,8 @@ fn quit(master: u32) {
     wait_for(|| title(master).is_none().then_some(())).expect("a master ends");
 }
 
-/// Returns when somebody of these workers has answered from now on.
-fn answers(server: &Server, master: u32) {
+/// Returns when a worker of this master has answered something from now on.
+fn has_answered(server: &Server, master: u32) {
     let workers = workers(master);
     let seen = server.read("access.log").len();
     wait_for(|| {
@@ -60,7 +60,7 @@ fn answers(server: &Server, master: u32) {
 
 /// All had answers, and exactly the limit has passed.
 fn was_exact(server: &Server, mut answers: Asked, limit: usize) {
-    answers += asked(server.port(), PATH, limit + 1);
+    answers.add(&server.connect().many(PATH, limit + 1));
     answers.none_is_lost();
     assert_eq!(answers.passed(), limit, "{answers:?}");
     let log = server.error_log();
@@ -75,14 +75,14 @@ fn a_binary_upgrade_loses_no_request_and_no_count() {
     let mut server = server(&object);
     let answers = while_asked(server.port(), PATH, || {
         let (old, new) = (server.master(), upgrade(&server));
-        answers(&server, new);
-        answers(&server, old);
+        has_answered(&server, new);
+        has_answered(&server, old);
         quit(old);
         server.follow().unwrap();
         assert_eq!(server.master(), new);
         server.reload().unwrap();
     });
-    was_exact(&server, answers, 500);
+    was_exact(&server, answers, 1000);
     assert!(server.quit());
 }
 
@@ -91,16 +91,16 @@ fn a_binary_upgrade_loses_no_request_and_no_count() {
 fn a_new_master_brings_new_rules() {
     let object = Object::new("winch");
     let mut server = server(&object);
-    server.write("shop.rules", "default = fixed-window,600,1000d");
+    server.write("shop.rules", "default = fixed-window,1500,1000d");
     let answers = while_asked(server.port(), PATH, || {
         let (old, new) = (server.master(), upgrade(&server));
         signal(old, Signal::WINCH);
         have_workers(old, 0);
-        answers(&server, new);
+        has_answered(&server, new);
         quit(old);
         server.follow().unwrap();
     });
-    was_exact(&server, answers, 600);
+    was_exact(&server, answers, 1500);
     assert!(server.quit());
 }
 
@@ -112,18 +112,18 @@ fn a_binary_upgrade_can_be_taken_back_and_done_again() {
         let (old, new) = (server.master(), upgrade(&server));
         signal(old, Signal::WINCH);
         have_workers(old, 0);
-        answers(&server, new);
+        has_answered(&server, new);
         signal(old, Signal::HUP);
         have_workers(old, WORKERS);
         quit(new);
         wait_for(|| (server.pid("nginx.pid") == Some(old)).then_some(())).unwrap();
-        answers(&server, old);
+        has_answered(&server, old);
         server.reload().unwrap();
 
         upgrade(&server);
         quit(old);
         server.follow().unwrap();
     });
-    was_exact(&server, answers, 500);
+    was_exact(&server, answers, 1000);
     assert!(server.quit());
 }

@@ -98,6 +98,32 @@ fn a_zone_of_another_name_starts_empty() {
     ends_well(server);
 }
 
+/// Those who answer it are old workers, whose memory the master may no longer have.
+#[test]
+fn requests_that_began_before_a_reload_go_by_the_zone_of_then() {
+    for (after, status) in [
+        (site("1m").file("shop.rules", "default = deny"), 429),
+        (site("2m"), 200),
+        (Site::plain().server("location / { empty_gif; }"), 200),
+    ] {
+        let mut server = site("1m").start();
+        let mut begun = [server.connect(), server.connect()];
+        assert_eq!(begun[0].many("/", 7), [200; 7]);
+        assert_eq!(begun[1].many("/", 1), [200]);
+        for connection in &mut begun {
+            connection.send(b"GET / HTTP/1.1\r\nHost: ");
+        }
+        change(&mut server, after);
+        let statuses = begun.each_mut().map(|connection| {
+            connection.send(b"test\r\n\r\n");
+            connection.answer().status
+        });
+        assert_eq!(statuses, [200, 429]);
+        assert_eq!(server.connect().get("/").status, status);
+        ends_well(server);
+    }
+}
+
 /// The name is what the counters belong to.
 #[test]
 fn zones_that_change_places_keep_their_counters() {
@@ -163,6 +189,21 @@ fn a_zone_can_become_shared_and_its_own_again() {
         assert_eq!(server.connect().many("/", 2), [200; 2]);
     }
     passes(&server, 1);
+    ends_well(server);
+}
+
+/// The error log does not say otherwise.
+#[test]
+fn a_zone_that_becomes_shared_has_what_the_object_has() {
+    let object = Object::new("become");
+    let mut server = site(&object.memory()).start();
+    assert_eq!(server.connect().many("/", 4), [200; 4]);
+    assert!(server.quit());
+    let mut server = site("1m").start();
+    change(&mut server, site(&object.memory()));
+    passes(&server, 5);
+    let log = server.error_log();
+    assert!(!log.contains("starts empty"), "{log}");
     ends_well(server);
 }
 
