@@ -25,7 +25,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all nginx demo demo-prefork test test-kill bench bench-growth bench-instructions charts bench-docs bench-tools nginx-tools header install uninstall clean help tools check-demo
+.PHONY: all nginx demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -108,6 +108,9 @@ bench-growth: all ## Measure as keys and threads become more (5 minutes, 8 GB; M
 bench-instructions: all $(BUILD)/bench/calls ## Count the instructions of a check, part by part
 	@python3 -B benches/report/instructions.py $(BUILD)/bench/calls $(SO) > $(BUILD)/bench/instructions.md
 	@cat $(BUILD)/bench/instructions.md
+
+bench-nginx: nginx tools ## Count the instructions that a limiter adds to a request in nginx
+	@python3 -B benches/nginx $(NGINX)/ngx_http_rl_module.so
 
 charts: ## Draw docs/charts from the last runs of bench and bench-growth
 	@$(REPORT) charts

@@ -35,18 +35,20 @@ def main():
     situations = [each for each in setups.SITUATIONS if asked.only in each.name]
     if not situations or not asked.module.is_file():
         parser.error("there is no such situation, or module")
-    rl = setups.rl(asked.module.resolve())
-    (profiles if asked.profile else table)(situations, rl)
+    (profiles if asked.profile else table)(situations, asked.module.resolve())
 
 
-def table(situations, rl):
+def table(situations, module):
     row("instructions a request", "no limiter", "`limit_req` adds", "rl adds")
     row("---", "---:", "---:", "---:")
     for situation in situations:
-        base = instructions(setups.unlimited(situation))
-        adding = [make(situation) for make in (setups.limit_req, rl)]
+        base = instructions(setups.unlimited(situation, module))
+        adding = [make(situation, module) for make in (setups.limit_req, setups.rl)]
         row(situation.name, f"{base:,.0f}",
             *[f"{instructions(setup) - base:,.0f}" if setup else "" for setup in adding])
+    loaded = setups.unlimited(situations[0], module)
+    passing_by = instructions(loaded) - instructions(loaded._replace(main=""))
+    print(f"\nThe module adds {passing_by:.0f} to a request that has no limit.")
 
 
 @lru_cache(maxsize=None)
@@ -55,9 +57,10 @@ def instructions(setup):
     return (many - few) / (MANY - FEW)
 
 
-def profiles(situations, rl):
+def profiles(situations, module):
     for situation in situations:
-        added = costs(rl(situation)).minus(costs(setups.unlimited(situation)))
+        rl, base = (make(situation, module) for make in (setups.rl, setups.unlimited))
+        added = costs(rl).minus(costs(base))
         print(f"## {situation.name}\n")
         functions(added)
         files(added)

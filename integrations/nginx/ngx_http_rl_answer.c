@@ -18,6 +18,7 @@ static ngx_int_t ngx_http_rl_number_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
 static ngx_int_t ngx_http_rl_rule_variable(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data);
+static void ngx_http_rl_join_lines(u_char *text);
 static void ngx_http_rl_set(ngx_http_variable_value_t *v, u_char *data,
     size_t len);
 
@@ -208,6 +209,7 @@ ngx_http_rl_rule_variable(ngx_http_request_t *r,
 
         if (rc == RL_OK) {
             ngx_http_rl_set(v, p, ngx_strlen(p));
+            ngx_http_rl_join_lines(p);
             return NGX_OK;
         }
 
@@ -219,6 +221,19 @@ ngx_http_rl_rule_variable(ngx_http_request_t *r,
     v->not_found = 1;
 
     return NGX_OK;
+}
+
+
+/* several rules are several lines; a field of a response must be one */
+
+static void
+ngx_http_rl_join_lines(u_char *text)
+{
+    for ( /* void */ ; *text; text++) {
+        if (*text == LF) {
+            *text = ';';
+        }
+    }
 }
 
 

@@ -204,6 +204,12 @@ ngx_http_rl_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_http_rl_loc_conf_t  *prev = parent;
     ngx_http_rl_loc_conf_t  *conf = child;
 
+    ngx_http_rl_main_conf_t  *rmcf;
+
+    rmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
+
+    conf->answer = rmcf->answer;
+
     if (conf->limits == NULL) {
         conf->limits = prev->limits;
     }

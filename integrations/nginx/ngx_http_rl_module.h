@@ -5,8 +5,9 @@
  *   ngx_http_rl_module.c     directives and their inheritance, what happens at start-up
  *   ngx_http_rl_zone.c       rl_zone: counters in shared memory, and their rules
  *   ngx_http_rl_limit.c      rl_limit, as the configuration has it
- *   ngx_http_rl_handler.c    what a request asks for, and what becomes of it
+ *   ngx_http_rl_handler.c    what a request asks for
  *   ngx_http_rl_several.c    several limits: of one zone, and of several
+ *   ngx_http_rl_conclude.c   what becomes of it
  *   ngx_http_rl_answer.c     the answer in variables and in fields of the response
  *   ngx_http_rl_page.c       rl_status_page: statistics
  *
@@ -63,7 +64,7 @@ typedef struct {
 typedef struct {
     ngx_str_t                  name;
     ngx_str_t                  file;
-    ngx_str_t                  object;      /* of shared=, else empty */
+    ngx_str_t                  object;      /* of shared=, if given */
     rl_config                 *config;
     rl_service                *service;     /* NULL while testing shared= */
     ngx_http_rl_shared_t      *shared;
@@ -96,6 +97,7 @@ typedef struct {
     ngx_uint_t                 status;
     ngx_uint_t                 log_level;
     ngx_uint_t                 headers;
+    ngx_uint_t                 answer;      /* as in the main configuration */
     ngx_shm_zone_t            *page;
 } ngx_http_rl_loc_conf_t;
 
@@ -144,6 +146,8 @@ ngx_int_t ngx_http_rl_run(ngx_http_request_t *r, ngx_http_rl_value_t *value,
     const void **data, size_t *len);
 ngx_int_t ngx_http_rl_cost(ngx_http_request_t *r, ngx_http_rl_value_t *value,
     uint64_t *cost);
+ngx_int_t ngx_http_rl_conclude(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
 void ngx_http_rl_log_error(ngx_http_request_t *r, ngx_http_rl_zone_t *zone,
     rl_request *requests, ngx_uint_t n, rl_status rc);
 ngx_int_t ngx_http_rl_ask_several(ngx_http_request_t *r,
@@ -164,23 +168,14 @@ char *ngx_http_rl_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
  * stay as long as the request and are those of its subrequests, too.
  */
 
-static ngx_inline ngx_http_variable_value_t *
-ngx_http_rl_answer_place(ngx_http_request_t *r)
-{
-    ngx_http_rl_main_conf_t  *rmcf;
-
-    rmcf = ngx_http_get_module_main_conf(r, ngx_http_rl_module);
-
-    return &r->variables[rmcf->answer];
-}
-
-
 static ngx_inline ngx_http_rl_answer_t *
 ngx_http_rl_answer(ngx_http_request_t *r)
 {
+    ngx_http_rl_main_conf_t    *rmcf;
     ngx_http_variable_value_t  *vv;
 
-    vv = ngx_http_rl_answer_place(r);
+    rmcf = ngx_http_get_module_main_conf(r, ngx_http_rl_module);
+    vv = &r->variables[rmcf->answer];
 
     return vv->valid ? (ngx_http_rl_answer_t *) vv->data : NULL;
 }

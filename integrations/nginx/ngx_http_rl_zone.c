@@ -17,9 +17,9 @@
 
 
 static char *ngx_http_rl_zone_memory(ngx_conf_t *cf, ngx_str_t *value,
-    ngx_http_rl_zone_t *zone, ssize_t *size);
+    ngx_http_rl_zone_t *zone, off_t *size);
 static char *ngx_http_rl_zone_rules(ngx_conf_t *cf, ngx_http_rl_zone_t *zone);
-static rl_status ngx_http_rl_read_rules(ngx_http_rl_zone_t *zone,
+static char *ngx_http_rl_wrong_rules(ngx_conf_t *cf, ngx_http_rl_zone_t *zone,
     rl_error *error);
 static rl_status ngx_http_rl_check_rules(rl_config *config, rl_error *error);
 static void ngx_http_rl_cleanup_zone(void *data);
@@ -44,7 +44,7 @@ char *
 ngx_http_rl_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     char                *rv;
-    ssize_t              size;
+    off_t                size;
     ngx_str_t           *value;
     ngx_shm_zone_t      *shm_zone;
     ngx_pool_cleanup_t  *cln;
@@ -97,7 +97,7 @@ ngx_http_rl_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
 static char *
 ngx_http_rl_zone_memory(ngx_conf_t *cf, ngx_str_t *value,
-    ngx_http_rl_zone_t *zone, ssize_t *size)
+    ngx_http_rl_zone_t *zone, off_t *size)
 {
     if (ngx_strncmp(value->data, "shared=", 7) == 0) {
         zone->object.len = value->len - 7;
@@ -109,7 +109,7 @@ ngx_http_rl_zone_memory(ngx_conf_t *cf, ngx_str_t *value,
         return NGX_CONF_OK;
     }
 
-    *size = ngx_parse_size(value);
+    *size = ngx_parse_offset(value);
 
     if (*size == NGX_ERROR) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
@@ -118,7 +118,7 @@ ngx_http_rl_zone_memory(ngx_conf_t *cf, ngx_str_t *value,
         return NGX_CONF_ERROR;
     }
 
-    if (*size < (ssize_t) NGX_HTTP_RL_MIN_SIZE) {
+    if (*size < (off_t) NGX_HTTP_RL_MIN_SIZE) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "the size \"%V\" is too small, at least %uzk are "
                            "needed", value, NGX_HTTP_RL_MIN_SIZE / 1024);
@@ -132,59 +132,60 @@ ngx_http_rl_zone_memory(ngx_conf_t *cf, ngx_str_t *value,
 static char *
 ngx_http_rl_zone_rules(ngx_conf_t *cf, ngx_http_rl_zone_t *zone)
 {
-    rl_error  error;
+    rl_error   error;
+    rl_status  rc;
 
-    if (ngx_http_rl_read_rules(zone, &error) == RL_OK) {
-        return NGX_CONF_OK;
+    if (rl_config_new(&zone->config) != RL_OK) {
+        return NGX_CONF_ERROR;
     }
 
-    if (error.line) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V:%uD:%uD: %s",
-                           &zone->file, error.line, error.column,
-                           error.message);
-    } else {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V: %s",
-                           &zone->file, error.message);
+    rc = rl_config_load(zone->config, (char *) zone->file.data, &error);
+
+    if (rc != RL_OK) {
+        return ngx_http_rl_wrong_rules(cf, zone, &error);
     }
 
-    return NGX_CONF_ERROR;
+    /*
+     * If FILE says nothing else. A request takes longer than the clock's time
+     * between two readings of the processor's counter is worth.
+     */
+
+    (void) rl_config_set(zone->config, "clock", "monotonic-vdso", NULL);
+
+    if (zone->object.data) {
+        rc = rl_config_set(zone->config, "shared", (char *) zone->object.data,
+                           &error);
+
+        if (rc != RL_OK) {
+            ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                               "\"shared=%V\", expected \"shared=/NAME\", with "
+                               "%V: %s", &zone->object, &zone->file,
+                               error.message);
+            return NGX_CONF_ERROR;
+        }
+    }
+
+    rc = ngx_http_rl_check_rules(zone->config, &error);
+
+    return rc == RL_OK ? NGX_CONF_OK
+                       : ngx_http_rl_wrong_rules(cf, zone, &error);
 }
 
 
-static rl_status
-ngx_http_rl_read_rules(ngx_http_rl_zone_t *zone, rl_error *error)
+static char *
+ngx_http_rl_wrong_rules(ngx_conf_t *cf, ngx_http_rl_zone_t *zone,
+    rl_error *error)
 {
-    rl_status  rc;
-
-    rc = rl_config_new(&zone->config);
-
-    if (rc != RL_OK) {
-        ngx_memzero(error, sizeof(rl_error));
-        ngx_cpystrn((u_char *) error->message,
-                    (u_char *) rl_status_message(rc), sizeof(error->message));
-        return rc;
+    if (error->line) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V:%uD:%uD: %s",
+                           &zone->file, error->line, error->column,
+                           error->message);
+    } else {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%V: %s",
+                           &zone->file, error->message);
     }
 
-    rc = rl_config_load(zone->config, (char *) zone->file.data, error);
-
-    if (rc == RL_OK) {
-        /*
-         * If FILE says nothing else. A request takes longer than the clock's
-         * time between two readings of the processor's counter is worth.
-         */
-        (void) rl_config_set(zone->config, "clock", "monotonic-vdso", NULL);
-    }
-
-    if (rc == RL_OK && zone->object.len) {
-        rc = rl_config_set(zone->config, "shared", (char *) zone->object.data,
-                           error);
-    }
-
-    if (rc == RL_OK) {
-        rc = ngx_http_rl_check_rules(zone->config, error);
-    }
-
-    return rc;
+    return NGX_CONF_ERROR;
 }
 
 
@@ -243,7 +244,7 @@ ngx_http_rl_init_zone(ngx_shm_zone_t *shm_zone, void *data)
         return NGX_ERROR;
     }
 
-    if (zone->object.len && ngx_test_config) {
+    if (zone->object.data && ngx_test_config) {
         return NGX_OK;
     }
 
@@ -271,7 +272,7 @@ ngx_http_rl_share(ngx_shm_zone_t *shm_zone, ngx_http_rl_zone_t *zone,
         return NGX_ERROR;
     }
 
-    if (zone->object.len || zone->shared->counters) {
+    if (zone->object.data || zone->shared->counters) {
         return NGX_OK;
     }
 
@@ -299,7 +300,7 @@ ngx_http_rl_make_service(ngx_shm_zone_t *shm_zone, ngx_http_rl_zone_t *zone)
     rl_error   error;
     rl_status  rc;
 
-    rc = zone->object.len
+    rc = zone->object.data
              ? RL_OK
              : rl_config_set_memory(zone->config, zone->shared->counters,
                                     zone->shared->size);

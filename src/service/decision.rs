@@ -64,7 +64,6 @@ impl Decision {
         self.limit_count = 1;
         self.limit_index = 0;
         self.denied_by = u8::from(refused);
-        self.reserved = [0; 3];
         self.limit = limit.capacity;
         self.remaining = verdict.remaining;
         self.retry_after_ms = if refused {

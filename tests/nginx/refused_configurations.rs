@@ -54,9 +54,9 @@ fn a_wrong_zone_is_refused() {
         ("rl_zone other 99999999999999999999 shop.rules;", &["\"99999999999999999999\""]),
         ("rl_zone other 1m;", &["invalid number of arguments", "\"rl_zone\""]),
         ("rl_zone other 1m shop.rules more;", &["invalid number of arguments"]),
-        ("rl_zone other shared= shop.rules;", &["\"shared=\"", "shared=/"]),
         ("rl_zone other shared=nothing shop.rules;", &["nothing", "/"]),
         ("rl_zone other shared=/a/b shop.rules;", &["/a/b"]),
+        ("rl_zone other shared= shop.rules;", &["\"shared=\"", "shared=/"]),
     ]);
 }
 
