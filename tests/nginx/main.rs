@@ -18,6 +18,8 @@ mod costs;
 mod full;
 mod harness;
 mod inherited;
+mod killed;
+mod load;
 #[path = "../made/mod.rs"]
 #[allow(dead_code)]
 mod made;
@@ -26,11 +28,15 @@ mod once;
 mod page;
 mod processes;
 mod refused_configurations;
+mod reload;
 #[path = "../running/mod.rs"]
 #[allow(dead_code)]
 mod running;
 mod server;
 mod several;
+mod shared;
 mod site;
+mod upgrade;
 mod variables;
 mod workers;
+mod zones;

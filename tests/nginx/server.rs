@@ -42,6 +42,7 @@ impl Drop for Directory {
 
 pub struct Server {
     child: Child,
+    master: u32,
     port: u16,
     site: Site,
     directory: Directory,
@@ -69,6 +70,7 @@ impl Server {
         let silent = command.stdin(Stdio::null()).stderr(Stdio::null());
         let child = silent.spawn().unwrap();
         let mut server = Self {
+            master: child.id(),
             child,
             port,
             site,
@@ -85,8 +87,11 @@ impl Server {
 
     /// Whether it has; nothing where that is not known yet.
     fn has_started(&mut self) -> Option<bool> {
-        if self.child.try_wait().unwrap().is_some() {
-            return Some(false);
+        match self.child.try_wait().unwrap() {
+            None if self.site.daemon => return None,
+            Some(status) if self.site.daemon && status.success() => self.follow()?,
+            Some(_) => return Some(false),
+            None => {}
         }
         let all = self.workers().len() == self.site.workers;
         let listens = all && TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok();
@@ -103,7 +108,18 @@ impl Server {
     }
 
     pub fn master(&self) -> u32 {
-        self.child.id()
+        self.master
+    }
+
+    /// Takes for the master whom nginx.pid names.
+    pub fn follow(&mut self) -> Option<()> {
+        self.master = self.pid("nginx.pid")?;
+        Some(())
+    }
+
+    /// Whom a file names.
+    pub fn pid(&self, name: &str) -> Option<u32> {
+        self.read(name).trim().parse().ok()
     }
 
     /// The workers that take connections.
@@ -152,9 +168,10 @@ impl Server {
 
     /// Has nginx end when it has answered what it was asked; says whether it ended well.
     pub fn quit(&mut self) -> bool {
-        signal(self.master(), Signal::QUIT);
-        let ended = wait_for(|| self.child.try_wait().unwrap());
-        ended.expect("nginx ends").success()
+        signal(self.master, Signal::QUIT);
+        let ended = wait_for(|| title(self.master).is_none().then_some(()));
+        ended.expect("nginx ends");
+        self.child.wait().unwrap().success()
     }
 
     pub fn error_log(&self) -> String {

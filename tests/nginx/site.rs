@@ -31,6 +31,7 @@ pub fn nginx() -> Command {
 #[derive(Clone)]
 pub struct Site {
     pub workers: usize,
+    pub daemon: bool,
     module: bool,
     log: String,
     listen: String,
@@ -45,6 +46,7 @@ impl Site {
     pub fn plain() -> Self {
         Self {
             workers: 1,
+            daemon: false,
             module: false,
             log: "$pid $status $request_uri".to_owned(),
             listen: String::new(),
@@ -72,6 +74,12 @@ impl Site {
 
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
+        self
+    }
+
+    /// Has the master leave the process that started it: only then it does binary upgrades.
+    pub fn daemon(mut self) -> Self {
+        self.daemon = true;
         self
     }
 
@@ -142,6 +150,7 @@ impl Site {
             true => "user www-data;", // as operators have it
             false => "",
         };
+        let daemon = if self.daemon { "on" } else { "off" };
         let Self {
             workers,
             log,
@@ -155,7 +164,7 @@ impl Site {
             "\
 {load}
 {user}
-daemon off;
+daemon {daemon};
 worker_processes {workers};
 pid nginx.pid;
 error_log error.log info;
