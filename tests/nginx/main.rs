@@ -26,6 +26,7 @@ mod made;
 mod names;
 mod once;
 mod page;
+mod pasted;
 mod processes;
 mod refused_configurations;
 mod reload;

@@ -33,6 +33,7 @@ pub struct Site {
     pub workers: usize,
     pub daemon: bool,
     module: bool,
+    whole: Option<String>,
     log: String,
     listen: String,
     main: String,
@@ -48,6 +49,7 @@ impl Site {
             workers: 1,
             daemon: false,
             module: false,
+            whole: None,
             log: "$pid $status $request_uri".to_owned(),
             listen: String::new(),
             main: String::new(),
@@ -61,6 +63,14 @@ impl Site {
     pub fn new() -> Self {
         Self {
             module: true,
+            ..Self::plain()
+        }
+    }
+
+    /// A configuration as it stands, but for `PORT`, which is another each time.
+    pub fn whole(text: &str) -> Self {
+        Self {
+            whole: Some(text.to_owned()),
             ..Self::plain()
         }
     }
@@ -142,6 +152,9 @@ impl Site {
     }
 
     fn text(&self, port: u16) -> String {
+        if let Some(whole) = &self.whole {
+            return whole.replace("PORT", &port.to_string());
+        }
         let load = match self.module {
             true => format!("load_module {};", module().display()),
             false => String::new(),
