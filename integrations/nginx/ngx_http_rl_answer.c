@@ -268,8 +268,8 @@ ngx_http_rl_add_fields(ngx_http_request_t *r, ngx_http_rl_answer_t *answer,
 
     for (end = text + len; text < end; text = eol + 2) {
 
-        colon = ngx_strlchr(text, end, ':');
-        eol = ngx_strlchr(text, end, CR);
+        colon = memchr(text, ':', end - text);
+        eol = memchr(text, CR, end - text);
 
         h = ngx_list_push(&r->headers_out.headers);
         if (h == NULL) {

@@ -9,8 +9,6 @@
 //! be had. Of a refusal that is the wait, since Retry-After must not end before `t` does;
 //! else it is the time until the limit is as if never used.
 
-use std::fmt::{self, Write};
-
 use super::{Decision, NEVER, flag};
 
 /// Which fields say it.
@@ -42,13 +40,20 @@ impl Headers {
     }
 }
 
-impl Write for Headers {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
+impl Headers {
+    fn text(&mut self, text: &str) -> &mut Headers {
         let end = self.len + text.len();
-        let place = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
+        let place = self.bytes.get_mut(self.len..end);
+        debug_assert!(place.is_some(), "the longest text fits");
+        if let Some(place) = place {
+            place.copy_from_slice(text.as_bytes());
+            self.len = end;
+        }
+        self
+    }
+
+    fn number(&mut self, number: u64) -> &mut Headers {
+        self.text(itoa::Buffer::new().format(number))
     }
 }
 
@@ -62,45 +67,42 @@ pub fn headers(decision: &Decision, style: HeaderStyle) -> Headers {
         bytes: [0; MOST_HEADERS],
         len: 0,
     };
-    let written = write_fields(decision, style, &mut headers);
-    debug_assert!(written.is_ok(), "the longest text fits");
+    match style {
+        _ if decision.limit_count == 0 => {}
+        HeaderStyle::Draft => write_draft(decision, &mut headers),
+        HeaderStyle::Legacy => write_legacy(decision, &mut headers),
+    }
+    if let Some(wait) = wait_ms(decision) {
+        let retry = headers.text("Retry-After: ");
+        retry.number(seconds(wait)).text("\r\n");
+    }
     headers
 }
 
-fn write_fields(decision: &Decision, style: HeaderStyle, to: &mut Headers) -> fmt::Result {
-    match style {
-        _ if decision.limit_count == 0 => {}
-        HeaderStyle::Draft => write_draft(decision, to)?,
-        HeaderStyle::Legacy => write_legacy(decision, to)?,
-    }
-    match wait_ms(decision) {
-        Some(wait) => write!(to, "Retry-After: {}\r\n", seconds(wait)),
-        None => Ok(()),
-    }
-}
-
-fn write_draft(decision: &Decision, to: &mut Headers) -> fmt::Result {
+fn write_draft(decision: &Decision, to: &mut Headers) {
     let name = name(decision);
-    let quota = integer(decision.limit);
     let window = seconds(decision.window_ms).max(1);
-    write!(to, "RateLimit-Policy: \"{name}\";q={quota};w={window}\r\n")?;
+    let policy = to.text("RateLimit-Policy: \"").text(name);
+    let policy = policy.text("\";q=").number(integer(decision.limit));
+    policy.text(";w=").number(window).text("\r\n");
     if is_tracked(decision) {
-        let left = integer(decision.remaining);
         let effective = seconds(wait_ms(decision).unwrap_or(decision.reset_after_ms));
-        write!(to, "RateLimit: \"{name}\";r={left};t={effective}\r\n")?;
+        let limit = to.text("RateLimit: \"").text(name);
+        let limit = limit.text("\";r=").number(integer(decision.remaining));
+        limit.text(";t=").number(effective).text("\r\n");
     }
-    Ok(())
 }
 
-fn write_legacy(decision: &Decision, to: &mut Headers) -> fmt::Result {
-    write!(to, "X-RateLimit-Limit: {}\r\n", integer(decision.limit))?;
+fn write_legacy(decision: &Decision, to: &mut Headers) {
+    let mut field = |name, number| {
+        to.text("X-RateLimit-").text(name);
+        to.number(number).text("\r\n");
+    };
+    field("Limit: ", integer(decision.limit));
     if is_tracked(decision) {
-        let left = integer(decision.remaining);
-        let reset = seconds(decision.reset_after_ms);
-        write!(to, "X-RateLimit-Remaining: {left}\r\n")?;
-        write!(to, "X-RateLimit-Reset: {reset}\r\n")?;
+        field("Remaining: ", integer(decision.remaining));
+        field("Reset: ", seconds(decision.reset_after_ms));
     }
-    Ok(())
 }
 
 /// How long to wait before the same request is worth another try.
