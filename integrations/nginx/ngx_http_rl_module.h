@@ -7,6 +7,7 @@
  *   ngx_http_rl_memory.c     the memory of zones, and services that use it
  *   ngx_http_rl_limit.c      rl_limit, as the configuration has it
  *   ngx_http_rl_handler.c    what a request asks for
+ *   ngx_http_rl_value.c      values with several variables in them, and costs
  *   ngx_http_rl_several.c    several limits: of one zone, and of several
  *   ngx_http_rl_conclude.c   what becomes of it
  *   ngx_http_rl_answer.c     the answer in variables and in fields of the response
