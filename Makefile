@@ -3,6 +3,7 @@
 PREFIX     ?= /usr/local
 LIBDIR     ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
 DESTDIR    ?=
 # The source of the nginx to build for; this is where Debian and Ubuntu have theirs.
 NGINX_SOURCE ?= /usr/share/nginx/src
@@ -25,7 +26,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all nginx demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools header install uninstall clean help tools check-demo
+.PHONY: all nginx demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools header install uninstall deb test-deb deb-tools man install-man abi clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -156,6 +157,25 @@ PC      = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@PREFIX@|$(call FROM_PC,$(PREFI
 
 # Tells the loader, where the tree is the system's own.
 LDCONFIG = test -n '$(DESTDIR)' || test $$(id -u) -ne 0 || ldconfig
+
+deb: all nginx man | deb-tools ## Build Debian packages into build/deb/
+	@packaging/deb.sh $(BUILD)/deb
+
+test-deb: deb ## Install the packages in a new Debian system, and build a program there
+	@packaging/clean-system.sh $(BUILD)/deb
+
+man: $(BUILD)/man/rl.h.3 ## Make the manual pages into build/man/
+$(BUILD)/man/rl.h.3: packaging/man.py include/rl.h
+	@python3 packaging/man.py include/rl.h $(@D)
+
+install-man: man # with `install`, to MANDIR
+	@$(INSTALL) -d '$(DESTDIR)$(MANDIR)/man3' && cp -P $(BUILD)/man/*.3 '$(DESTDIR)$(MANDIR)/man3'
+
+abi: all | deb-tools ## Renew abi/, at a release: what programs built with it rely on
+	@packaging/abi.sh $(BUILD)/librl.so > abi/librl.so.$(ABI).abi
+
+deb-tools: # what the packages are built and looked at with
+	@.ci/tools deb
 
 clean: ## Remove what was built
 	@$(CARGO) clean --quiet --target-dir $(TARGET)
