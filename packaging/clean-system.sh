@@ -21,6 +21,6 @@ block console | grep '^#' > "$work/librl/expected"
 
 # Nothing of the new system is kept.
 timeout 900 mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,pkgconf,nginx \
-    --customize-hook="copy-in '$work/librl' /root" \
-    --customize-hook='chroot "$1" sh /root/librl/clean-system-inside.sh' \
+    --customize-hook="copy-in '$work/librl' /opt" \
+    --customize-hook='chroot "$1" sh /opt/librl/clean-system-inside.sh' \
     --format=null "$suite" /dev/null "$work/sources.list"
