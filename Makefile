@@ -58,8 +58,13 @@ $(BUILD)/%: examples/%.c $(wildcard examples/*.h) include/rl.h $(LIBS)
 
 nginx: $(NGINX)/ngx_http_rl_module.so ## Build the module for nginx (NGINX_SOURCE= for one of your own)
 
-$(NGINX)/ngx_http_rl_module.so: $(wildcard integrations/nginx/*) include/rl.h $(BUILD)/librl.a | nginx-tools
+$(NGINX)/ngx_http_rl_module.so: $(wildcard integrations/nginx/*) include/rl.h $(BUILD)/librl.a $(BUILD)/nginx-source
 	@integrations/nginx/build.sh '$(NGINX_SOURCE)' $(NGINX)
+
+# Which nginx the module was built for last: touched only when that is another.
+$(BUILD)/nginx-source: nginx-tools | $(BUILD)
+	@grep 'define NGINX_VERSION' '$(NGINX_SOURCE)/src/core/nginx.h' > $@.new && echo '$(NGINX_SOURCE)' >> $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 nginx-tools: # what the module is built and tested with
 	@.ci/tools nginx '$(NGINX_SOURCE)'
