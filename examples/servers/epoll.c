@@ -131,8 +131,8 @@ int main(int argc, char **argv) {
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_BLOCK, &set, NULL);
     int signals = signalfd(-1, &set, 0), listener = listen_on((uint16_t)atoi(argv[1]));
-    loop = epoll_create1(0);
-    if (!watch(signals) || !watch(listener)) return perror(argv[1]), EXIT_FAILURE;
+    if (listener < 0 || (loop = epoll_create1(0)) < 0 || !watch(signals) || !watch(listener))
+        return perror(argv[1]), EXIT_FAILURE;
     for (;;) {
         struct epoll_event event;
         struct signalfd_siginfo came;
