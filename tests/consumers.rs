@@ -91,7 +91,6 @@ fn a_version_will_do_that_has_what_was_asked_for() {
         (format!("{major}.{minor}"), "", true),
         (version.to_owned(), "", true),
         (version.to_owned(), "EXACT", true),
-        (format!("{major}.{minor}"), "", true),
         (format!("{version}.1"), "", false),
         (format!("{major}.{next}"), "", false),
         (format!("{later}"), "", false),
@@ -103,6 +102,41 @@ fn a_version_will_do_that_has_what_was_asked_for() {
     }
     let narrow = place.finds("4", "").unwrap_err();
     assert!(narrow.contains("(64 bits)"), "{narrow}");
+}
+
+/// There has been no version before 0 to ask for: the installed file is made to say another.
+#[test]
+fn a_version_of_another_first_number_will_not_do() {
+    let place = Place::install("/usr/local", "/usr/local/lib", "/usr/local/include");
+    let file = place.libdir().join("cmake/librl/librlConfigVersion.cmake");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace(env!("CARGO_PKG_VERSION"), "2.1.0")).unwrap();
+    for (asked, will_do) in [
+        ("1.9", false),
+        ("2.0", true),
+        ("2.1.1", false),
+        ("3", false),
+    ] {
+        let found = place.finds("8", asked);
+        assert_eq!(found.is_ok(), will_do, "{asked}: {found:?}");
+    }
+}
+
+#[test]
+fn the_archive_brings_the_libraries_that_pkg_config_names() {
+    let place = Place::install("/usr/local", "/usr/local/lib", "/usr/local/include");
+    let names = fs::read_to_string(place.libdir().join("pkgconfig/librl.pc")).unwrap();
+    let private = names
+        .lines()
+        .find_map(|line| line.strip_prefix("Libs.private: "));
+    let expected = private.unwrap().replace(' ', ";");
+    place.project(
+        "cmake_minimum_required(VERSION 3.13)\nproject(asks NONE)\nfind_package(librl REQUIRED)\n\
+         get_target_property(brings librl::static INTERFACE_LINK_LIBRARIES)\n\
+         message(NOTICE \"brings ${brings}\")\n",
+    );
+    let said = place.cmake(&place.tree.join("usr/local")).unwrap();
+    assert!(said.contains(&format!("brings {expected}\n")), "{said}");
 }
 
 /// The commands and the CMakeLists.txt of the servers' README.
