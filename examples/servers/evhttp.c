@@ -84,8 +84,7 @@ static void end(evutil_socket_t signal, short events, void *base) {
 }
 
 static bool listen_on(struct evhttp *http, uint16_t port) {
-    struct evhttp_bound_socket *bound =
-        evhttp_bind_socket_with_handle(http, "127.0.0.1", port);
+    struct evhttp_bound_socket *bound = evhttp_bind_socket_with_handle(http, "127.0.0.1", port);
     struct sockaddr_in address;
     socklen_t size = sizeof address;
     if (bound == NULL
@@ -107,7 +106,8 @@ int main(int argc, char **argv) {
     event_add(term, NULL);
     evhttp_set_gencb(http, answer, NULL);
     evhttp_set_timeout(http, 60);             /* s that a client may be idle */
-    evhttp_set_max_headers_size(http, 16384); /* bytes, and so is no name too long */
+    evhttp_set_max_headers_size(http, 16384); /* bytes, and so no name is too long */
+    evhttp_set_max_body_size(http, 1 << 20);  /* bytes, which are read before we are asked */
     bool good = listen_on(http, (uint16_t)atoi(argv[1]));
     if (good) event_base_dispatch(base);
     else perror(argv[1]);

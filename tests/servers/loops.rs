@@ -77,3 +77,12 @@ fn the_loop_turns_away_whom_it_has_no_place_for() {
     assert!(again.is_some());
     server.ends_well();
 }
+
+/// More than the buffers of the connection hold: a server that did not read it would cut it.
+#[test]
+fn the_loop_lets_a_refused_body_run_out() {
+    let server = Server::start("epoll", "default = deny\n");
+    let answer = server.connect().post("/a", &vec![b'x'; 32 << 20]);
+    assert_eq!(answer.status, 429);
+    server.ends_well();
+}
