@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use rustix::process::{Resource, getrlimit, setrlimit};
+
 use crate::client::count;
 use crate::processes::wait_for;
 use crate::server::{HUNDRED, Server};
@@ -68,6 +70,7 @@ fn the_loop_turns_away_whom_it_has_no_place_for() {
     let server = Server::start("epoll", HUNDRED);
     let mut first = server.connect();
     assert_eq!(first.get("/a").status, 200);
+    may_open(4096);
     let crowd: Vec<_> = (0..1010).map(|_| server.stream()).collect();
     let turned_away = |mut stream: &TcpStream| stream.read(&mut [0]).is_ok_and(|read| read == 0);
     assert!(turned_away(crowd.last().unwrap()));
@@ -85,4 +88,11 @@ fn the_loop_lets_a_refused_body_run_out() {
     let answer = server.connect().post("/a", &vec![b'x'; 32 << 20]);
     assert_eq!(answer.status, 429);
     server.ends_well();
+}
+
+/// Lets this process, of which the usual limit is 1024, have so many files open.
+fn may_open(files: u64) {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.current.map(|current| current.max(files));
+    setrlimit(Resource::Nofile, limit).unwrap();
 }
