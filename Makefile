@@ -18,6 +18,7 @@ TARGET  := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 ABI     := $(shell sed -n 's/^pub const LIBRL_ABI.* = \([0-9]*\);/\1/p' src/capi/version.rs)
 NGINX   := $(BUILD)/nginx
+KOFFI   := $(BUILD)/ffi/node_modules/.package-lock.json
 EXPORTS := src/capi/exports.txt
 SOURCES := Makefile Cargo.toml Cargo.lock $(shell find src -type f)
 SO      := $(BUILD)/librl.so.$(VERSION)
@@ -25,7 +26,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all nginx demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools header install uninstall clean help tools check-demo
+.PHONY: all nginx demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools ffi-tools ffi-languages header install uninstall clean help tools check-demo
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -64,6 +65,17 @@ $(NGINX)/ngx_http_rl_module.so: $(wildcard integrations/nginx/*) include/rl.h $(
 nginx-tools: # what the module is built and tested with
 	@.ci/tools nginx '$(NGINX_SOURCE)'
 
+ffi-tools: $(KOFFI) # what the programs of docs/ffi.md run with
+
+ffi-languages:
+	@.ci/tools ffi
+
+# The file is npm's own mark of what is installed. koffi comes compiled: no script is run.
+$(KOFFI): bindings/ffi/package.json bindings/ffi/package-lock.json | ffi-languages
+	@mkdir -p $(BUILD)/ffi && cp $^ $(BUILD)/ffi
+	@cd $(BUILD)/ffi && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund >&2
+	@touch $@
+
 demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limits of a web server's log
 	@$(BUILD)/walkthrough examples/walkthrough.conf
 	@echo
@@ -72,7 +84,7 @@ demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limi
 demo-prefork: $(BUILD)/prefork ## Run four processes that share one limit
 	@python3 examples/prefork_client.py $(BUILD)/prefork examples/prefork.conf
 
-test: tools nginx-tools all ## Run all tests
+test: tools nginx-tools ffi-tools all ## Run all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
