@@ -19,6 +19,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 ABI     := $(shell sed -n 's/^pub const LIBRL_ABI.* = \([0-9]*\);/\1/p' src/capi/version.rs)
 NGINX   := $(BUILD)/nginx
 SERVERS := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/servers/*.c))
+KOFFI   := $(BUILD)/ffi/node_modules/.package-lock.json
 EXPORTS := src/capi/exports.txt
 SOURCES := Makefile Cargo.toml Cargo.lock $(shell find src -type f)
 SO      := $(BUILD)/librl.so.$(VERSION)
@@ -26,7 +27,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all nginx servers demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools server-tools header install uninstall clean help tools check-demo
+.PHONY: all nginx servers demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools server-tools header install uninstall clean help tools check-demo ffi-tools ffi-languages
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -80,6 +81,16 @@ $(BUILD)/servers/%: examples/servers/%.c include/rl.h $(LIBS) | server-tools
 
 server-tools: # what the servers are built and tested with, and CMake
 	@.ci/tools servers
+ffi-tools: $(KOFFI) # what the programs of docs/ffi.md run with
+
+ffi-languages:
+	@.ci/tools ffi
+
+# The file is npm's own mark of what is installed. koffi comes compiled: no script is run.
+$(KOFFI): bindings/ffi/package.json bindings/ffi/package-lock.json | ffi-languages
+	@mkdir -p $(BUILD)/ffi && cp $^ $(BUILD)/ffi
+	@cd $(BUILD)/ffi && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund >&2
+	@touch $@
 
 demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limits of a web server's log
 	@$(BUILD)/walkthrough examples/walkthrough.conf
@@ -89,7 +100,7 @@ demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limi
 demo-prefork: $(BUILD)/prefork ## Run four processes that share one limit
 	@python3 examples/prefork_client.py $(BUILD)/prefork examples/prefork.conf
 
-test: tools nginx-tools server-tools all ## Run all tests
+test: tools nginx-tools server-tools ffi-tools all ## Run all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
