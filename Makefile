@@ -101,7 +101,7 @@ demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limi
 demo-prefork: $(BUILD)/prefork ## Run four processes that share one limit
 	@python3 examples/prefork_client.py $(BUILD)/prefork examples/prefork.conf
 
-test: tools nginx-tools server-tools ffi-tools all ## Run all tests
+test: tools nginx-tools server-tools ffi-tools deb-tools all ## Run all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
@@ -164,7 +164,7 @@ $(BUILD)/bench/buckets: benches/programs/buckets.go | bench-tools
 header: ## Make include/rl.h from the source
 	@LIBRL_UPDATE=1 $(CARGO) test --quiet --locked --test header it_is_what_the_source_says
 
-install: all ## Install to PREFIX (/usr/local), LIBDIR and INCLUDEDIR, below DESTDIR if set
+install: all install-man ## Install to PREFIX (/usr/local), LIBDIR, INCLUDEDIR and MANDIR, below DESTDIR if set
 	@$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(LIBDIR)/cmake/librl' \
 	    '$(DESTDIR)$(INCLUDEDIR)'
 	@$(INSTALL) -m 644 include/rl.h '$(DESTDIR)$(INCLUDEDIR)'
@@ -183,6 +183,7 @@ uninstall: ## Remove what install has put there
 	    $(CMAKE_FILES:%='$(DESTDIR)$(LIBDIR)/cmake/librl/%')
 	@test ! -d '$(DESTDIR)$(LIBDIR)/cmake/librl' \
 	    || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(LIBDIR)/cmake/librl'
+	@rm -f $(patsubst %,'$(DESTDIR)$(MANDIR)/man3/%.3',rl.h rl_free $(shell cat $(EXPORTS)))
 	@$(LDCONFIG)
 
 # librl.pc, with paths relative to itself, so that the installed tree can be moved.

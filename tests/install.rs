@@ -67,6 +67,11 @@ impl Tree {
 
     fn holds_its_files(&self) {
         let files = files(&self.destdir);
+        let (pages, files): (Vec<_>, Vec<_>) = files
+            .iter()
+            .partition(|path| path.extension().is_some_and(|kind| kind == "3"));
+        let exports = include_str!("../src/capi/exports.txt").lines().count();
+        assert_eq!(pages.len(), exports + 2, "rl.h, rl_free: {pages:?}");
         let mut names: Vec<_> = files.iter().map(|path| path.file_name().unwrap()).collect();
         names.sort();
         let version = concat!("librl.so.", env!("CARGO_PKG_VERSION"));
