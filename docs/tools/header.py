@@ -30,7 +30,7 @@ class Section:
 class Header:
     def __init__(self, path=Path(__file__).parents[2] / "include" / "rl.h"):
         text = Path(path).read_text(encoding="utf-8")
-        first, rest = text.split("*/", 1)
+        first, rest = text.split("\n#ifdef __cplusplus\n}")[0].split("*/", 1)
         self.overview = overview(comment(first))
         self.sections = list(sections(rest))
 
