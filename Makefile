@@ -18,6 +18,8 @@ TARGET  := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 ABI     := $(shell sed -n 's/^pub const LIBRL_ABI.* = \([0-9]*\);/\1/p' src/capi/version.rs)
 NGINX   := $(BUILD)/nginx
+SERVERS := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/servers/*.c))
+KOFFI   := $(BUILD)/ffi/node_modules/.package-lock.json
 EXPORTS := src/capi/exports.txt
 SOURCES := Makefile Cargo.toml Cargo.lock $(shell find src -type f)
 SO      := $(BUILD)/librl.so.$(VERSION)
@@ -25,7 +27,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all nginx demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools header install uninstall clean help tools check-demo
+.PHONY: all nginx servers demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools server-tools header install uninstall clean help tools check-demo ffi-tools ffi-languages
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -58,11 +60,37 @@ $(BUILD)/%: examples/%.c $(wildcard examples/*.h) include/rl.h $(LIBS)
 
 nginx: $(NGINX)/ngx_http_rl_module.so ## Build the module for nginx (NGINX_SOURCE= for one of your own)
 
-$(NGINX)/ngx_http_rl_module.so: $(wildcard integrations/nginx/*) include/rl.h $(BUILD)/librl.a | nginx-tools
+$(NGINX)/ngx_http_rl_module.so: $(wildcard integrations/nginx/*) include/rl.h $(BUILD)/librl.a $(BUILD)/nginx-source
 	@integrations/nginx/build.sh '$(NGINX_SOURCE)' $(NGINX)
+
+# Which nginx the module was built for last: touched only when that is another.
+$(BUILD)/nginx-source: nginx-tools | $(BUILD)
+	@grep 'define NGINX_VERSION' '$(NGINX_SOURCE)/src/core/nginx.h' > $@.new && echo '$(NGINX_SOURCE)' >> $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 nginx-tools: # what the module is built and tested with
 	@.ci/tools nginx '$(NGINX_SOURCE)'
+
+servers: $(SERVERS) ## Build the servers with a limit: libmicrohttpd, libevent, epoll
+
+$(BUILD)/servers/microhttpd: LDLIBS = -lmicrohttpd
+$(BUILD)/servers/evhttp: LDLIBS = -levent
+$(BUILD)/servers/%: examples/servers/%.c include/rl.h $(LIBS) | server-tools
+	@mkdir -p $(@D)
+	@$(C99) -o $@ $< -L$(BUILD) -lrl $(LDLIBS) '-Wl,-rpath,$$ORIGIN/..'
+
+server-tools: # what the servers are built and tested with, and CMake
+	@.ci/tools servers
+ffi-tools: $(KOFFI) # what the programs of docs/ffi.md run with
+
+ffi-languages:
+	@.ci/tools ffi
+
+# The file is npm's own mark of what is installed. koffi comes compiled: no script is run.
+$(KOFFI): bindings/ffi/package.json bindings/ffi/package-lock.json | ffi-languages
+	@mkdir -p $(BUILD)/ffi && cp $^ $(BUILD)/ffi
+	@cd $(BUILD)/ffi && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund >&2
+	@touch $@
 
 demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limits of a web server's log
 	@$(BUILD)/walkthrough examples/walkthrough.conf
@@ -72,7 +100,7 @@ demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limi
 demo-prefork: $(BUILD)/prefork ## Run four processes that share one limit
 	@python3 examples/prefork_client.py $(BUILD)/prefork examples/prefork.conf
 
-test: tools nginx-tools all ## Run all tests
+test: tools nginx-tools server-tools ffi-tools all ## Run all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
@@ -141,9 +169,13 @@ header: ## Make include/rl.h from the source
 	@LIBRL_UPDATE=1 $(CARGO) test --quiet --locked --test header it_is_what_the_source_says
 
 install: all ## Install to PREFIX (/usr/local), LIBDIR and INCLUDEDIR, below DESTDIR if set
-	@$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)'
+	@$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(LIBDIR)/cmake/librl' \
+	    '$(DESTDIR)$(INCLUDEDIR)'
 	@$(INSTALL) -m 644 include/rl.h '$(DESTDIR)$(INCLUDEDIR)'
 	@$(PC) | $(INSTALL) -m 644 /dev/stdin '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc'
+	@for file in $(CMAKE_FILES); do \
+	    $(FOR_CMAKE) cmake/$$file.in \
+	        | $(INSTALL) -m 644 /dev/stdin '$(DESTDIR)$(LIBDIR)/cmake/librl'/$$file || exit; done
 	@$(INSTALL) -m 644 $(BUILD)/librl.a '$(DESTDIR)$(LIBDIR)'
 	@$(INSTALL) -m 755 $(SO) '$(DESTDIR)$(LIBDIR)'
 	@cp -P $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so '$(DESTDIR)$(LIBDIR)'
@@ -151,13 +183,23 @@ install: all ## Install to PREFIX (/usr/local), LIBDIR and INCLUDEDIR, below DES
 
 uninstall: ## Remove what install has put there
 	@rm -f '$(DESTDIR)$(INCLUDEDIR)/rl.h' '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc' \
-	    $(LIBS:$(BUILD)/%='$(DESTDIR)$(LIBDIR)/%')
+	    $(LIBS:$(BUILD)/%='$(DESTDIR)$(LIBDIR)/%') \
+	    $(CMAKE_FILES:%='$(DESTDIR)$(LIBDIR)/cmake/librl/%')
+	@test ! -d '$(DESTDIR)$(LIBDIR)/cmake/librl' \
+	    || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(LIBDIR)/cmake/librl'
 	@$(LDCONFIG)
 
 # librl.pc, with paths relative to itself, so that the installed tree can be moved.
 FROM_PC = $(shell realpath -m --relative-to='$(LIBDIR)/pkgconfig' '$(1)')
 PC      = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@PREFIX@|$(call FROM_PC,$(PREFIX))|' \
               -e 's|@INCLUDEDIR@|$(call FROM_PC,$(INCLUDEDIR))|' librl.pc.in
+
+# The same for CMake, with the private libraries that librl.pc has.
+CMAKE_FILES = librlConfig.cmake librlConfigVersion.cmake
+FROM_CMAKE  = $(shell realpath -m --relative-to='$(LIBDIR)/cmake/librl' '$(1)')
+PRIVATE     = $(shell sed -n 's/^Libs.private: //p' librl.pc.in)
+FOR_CMAKE   = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@ABI@|$(ABI)|' -e 's|@PRIVATE@|$(PRIVATE)|' \
+                  -e 's|@INCLUDEDIR@|$(call FROM_CMAKE,$(INCLUDEDIR))|'
 
 # Tells the loader, where the tree is the system's own.
 LDCONFIG = test -n '$(DESTDIR)' || test $$(id -u) -ne 0 || ldconfig

@@ -222,6 +222,20 @@ static void given_memory_with_something_in_it(void) {
     NEED(munmap(memory, size) == 0);
 }
 
+static void given_memory_may_be_gone_when_the_service_is_freed(void) {
+    const size_t size = 32 * 1024;
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    rl_service *service = NULL;
+    rl_config *config = fixture_config(RULES);
+    NEED(memory != MAP_FAILED);
+    NEED(rl_config_set_memory(config, memory, size) == RL_OK);
+    NEED(rl_service_new(config, &service, NULL) == RL_OK);
+    CHECK_UINT(take(service), 999);
+    NEED(munmap(memory, size) == 0);
+    rl_service_free(service);
+    rl_config_free(config);
+}
+
 static void a_removed_zone_goes_on_beside_a_new_one(void) {
     rl_service *old = NULL, *new = NULL;
     make_zone();
@@ -251,6 +265,7 @@ int main(void) {
     others_may_write_there();
     what_is_no_file();
     given_memory_with_something_in_it();
+    given_memory_may_be_gone_when_the_service_is_freed();
     a_removed_zone_goes_on_beside_a_new_one();
     return test_end();
 }

@@ -15,7 +15,7 @@ use made::{build, make, output, root};
 #[test]
 fn a_program_finds_the_installed_library() {
     let tree = Tree::install("default", "/usr/local", "/usr/local/lib");
-    tree.holds_the_six_files();
+    tree.holds_its_files();
     tree.runs_the_program();
     tree.uninstall();
 }
@@ -24,7 +24,7 @@ fn a_program_finds_the_installed_library() {
 #[test]
 fn the_library_directory_may_lie_deeper() {
     let tree = Tree::install("deeper", "/usr", &format!("/usr/lib/{ARCH}-linux-gnu"));
-    tree.holds_the_six_files();
+    tree.holds_its_files();
     tree.runs_the_program();
     tree.uninstall();
 }
@@ -65,7 +65,7 @@ impl Tree {
         make(&[target, destdir, prefix, libdir]);
     }
 
-    fn holds_the_six_files(&self) {
+    fn holds_its_files(&self) {
         let files = files(&self.destdir);
         let mut names: Vec<_> = files.iter().map(|path| path.file_name().unwrap()).collect();
         names.sort();
@@ -76,6 +76,8 @@ impl Tree {
             "librl.so",
             "librl.so.0",
             version,
+            "librlConfig.cmake",
+            "librlConfigVersion.cmake",
             "rl.h",
         ];
         assert_eq!(names, expected);

@@ -6,6 +6,13 @@ set -eu
 source=$1 place=$(realpath -m "$2") here=$(realpath "$(dirname "$0")")
 out=$place/build.log
 
+# nginx's own scripts take a path apart at its blanks, and remove the parts.
+case $place$here in
+    *[!A-Za-z0-9_./+,:@=~-]*)
+        echo "nginx cannot be configured in a path with blanks or special characters: $place" >&2
+        exit 1 ;;
+esac
+
 # Configuring writes into the source.
 rm -rf "$place"
 mkdir -p "$place"

@@ -80,10 +80,11 @@ ngx_http_rl_share(ngx_shm_zone_t *shm_zone, ngx_http_rl_zone_t *zone,
         return NGX_ERROR;
     }
 
-#if (NGX_DEBUG_MALLOC)
-    /* which fills with junk what the system gives as zeros */
-    ngx_memzero(zone->shared->counters, zone->shared->size);
-#endif
+    /* an nginx that debugs its memory fills with junk what the system zeroes */
+
+    if (zone->shared->counters[0] != 0) {
+        ngx_memzero(zone->shared->counters, zone->shared->size);
+    }
 
     return NGX_OK;
 }
@@ -149,7 +150,7 @@ ngx_http_rl_tell_anew(ngx_shm_zone_t *shm_zone)
                 && name->len == own->len
                 && ngx_memcmp(name->data, own->data, own->len) == 0)
             {
-                ngx_log_error(NGX_LOG_WARN, shm_zone->shm.log, 0,
+                ngx_log_error(NGX_LOG_ERR, shm_zone->shm.log, 0,
                               "the zone \"%V\" starts empty, in new memory of "
                               "%uz bytes", own, shm_zone->shm.size);
                 return;

@@ -214,6 +214,12 @@ ngx_http_rl_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         conf->limits = prev->limits;
     }
 
+    /* an "if" in a location of the page has its handler, too */
+
+    if (conf->page == NULL) {
+        conf->page = prev->page;
+    }
+
     ngx_conf_merge_value(conf->skip_empty, prev->skip_empty, 0);
     ngx_conf_merge_value(conf->dry_run, prev->dry_run, 0);
     ngx_conf_merge_uint_value(conf->deny_on_error, prev->deny_on_error, 1);

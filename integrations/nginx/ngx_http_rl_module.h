@@ -207,7 +207,11 @@ ngx_http_rl_value(ngx_http_request_t *r, ngx_http_rl_value_t *value,
 
     vv = ngx_http_get_flushed_variable(r, value->variable);
 
-    if (vv == NULL || vv->not_found) {
+    if (vv == NULL) {
+        return NGX_ERROR;
+    }
+
+    if (vv->not_found) {
         *data = NULL;
         *len = 0;
 
@@ -253,16 +257,16 @@ ngx_http_rl_request(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
 static ngx_inline ngx_http_rl_outcome_e
 ngx_http_rl_outcome(const rl_decision *decision)
 {
-    if (decision->allowed) {
-        return !(decision->flags & (RL_FLAG_UNTRACKED|RL_FLAG_SHADOW))
-                   ? NGX_HTTP_RL_PASSED
-               : decision->flags & RL_FLAG_UNTRACKED
-                   ? NGX_HTTP_RL_UNTRACKED
-                   : NGX_HTTP_RL_REJECTED_DRY_RUN;
+    if (decision->flags & RL_FLAG_UNTRACKED) {
+        return NGX_HTTP_RL_UNTRACKED;
     }
 
-    return decision->flags & RL_FLAG_UNTRACKED ? NGX_HTTP_RL_UNTRACKED
-                                               : NGX_HTTP_RL_REJECTED;
+    if (!decision->allowed) {
+        return NGX_HTTP_RL_REJECTED;
+    }
+
+    return decision->flags & RL_FLAG_SHADOW ? NGX_HTTP_RL_REJECTED_DRY_RUN
+                                            : NGX_HTTP_RL_PASSED;
 }
 
 

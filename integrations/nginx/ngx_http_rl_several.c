@@ -17,13 +17,15 @@ typedef struct {
     rl_request                *requests;
     ngx_http_rl_zone_t       **zones;       /* of each request */
     ngx_uint_t                 count;
+    ngx_uint_t                 untracked;   /* one was not counted */
 } ngx_http_rl_asking_t;
 
 
 static ngx_int_t ngx_http_rl_check_zones(ngx_http_request_t *r,
     ngx_http_rl_asking_t *asking, ngx_http_rl_answer_t *answer);
 static rl_status ngx_http_rl_check_zone(ngx_http_request_t *r,
-    rl_request *requests, ngx_uint_t n, ngx_http_rl_answer_t *answer);
+    ngx_http_rl_asking_t *asking, ngx_uint_t first, ngx_uint_t n,
+    ngx_http_rl_answer_t *answer);
 static ngx_uint_t ngx_http_rl_tells_more(const rl_decision *one,
     const rl_decision *other);
 static void ngx_http_rl_give_back(ngx_http_rl_asking_t *asking,
@@ -50,6 +52,7 @@ ngx_http_rl_ask_several(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf,
 
     asking.zones = (ngx_http_rl_zone_t **) (asking.requests + n);
     asking.count = 0;
+    asking.untracked = 0;
 
     for (i = 0; i < n; i++) {
 
@@ -92,9 +95,7 @@ ngx_http_rl_check_zones(ngx_http_request_t *r, ngx_http_rl_asking_t *asking,
 
         part.zone = asking->zones[i];
 
-        if (ngx_http_rl_check_zone(r, &asking->requests[i], n, &part)
-            != RL_OK)
-        {
+        if (ngx_http_rl_check_zone(r, asking, i, n, &part) != RL_OK) {
             answer->outcome = NGX_HTTP_RL_ERROR;
             ngx_http_rl_give_back(asking, i);
             return NGX_OK;
@@ -112,6 +113,10 @@ ngx_http_rl_check_zones(ngx_http_request_t *r, ngx_http_rl_asking_t *asking,
         }
     }
 
+    if (asking->untracked && answer->decision.allowed) {
+        answer->outcome = NGX_HTTP_RL_UNTRACKED;
+    }
+
     return NGX_OK;
 }
 
@@ -119,14 +124,16 @@ ngx_http_rl_check_zones(ngx_http_request_t *r, ngx_http_rl_asking_t *asking,
 /* one decision, of which the answer holds what tells most */
 
 static rl_status
-ngx_http_rl_check_zone(ngx_http_request_t *r, rl_request *requests,
-    ngx_uint_t n, ngx_http_rl_answer_t *answer)
+ngx_http_rl_check_zone(ngx_http_request_t *r, ngx_http_rl_asking_t *asking,
+    ngx_uint_t first, ngx_uint_t n, ngx_http_rl_answer_t *answer)
 {
     rl_status     rc;
     ngx_uint_t    i, most;
+    rl_request   *requests;
     rl_service   *service;
     rl_decision   decisions[NGX_HTTP_RL_MAX_JOINT];
 
+    requests = &asking->requests[first];
     service = answer->zone->service;
 
     rc = n > 1 ? rl_check_all(service, requests, n, decisions)
@@ -151,11 +158,24 @@ ngx_http_rl_check_zone(ngx_http_request_t *r, rl_request *requests,
     answer->request = requests[most];
     answer->outcome = ngx_http_rl_outcome(&decisions[most]);
 
+    for (i = 0; i < n; i++) {
+        if (decisions[i].flags & RL_FLAG_UNTRACKED) {
+            ngx_http_rl_tell_full(answer->zone, r->connection->log);
+            asking->untracked = 1;
+
+            /* what was not counted is not to be given back */
+            requests[i].cost = 0;
+        }
+    }
+
     return RL_OK;
 }
 
 
-/* a refusal before a permission, then the longest, and the least left */
+/*
+ * A refusal before a permission, the longest before others; of permissions one
+ * that a limit in shadow mode would refuse, then the one with the least left.
+ */
 
 static ngx_uint_t
 ngx_http_rl_tells_more(const rl_decision *one, const rl_decision *other)
@@ -164,8 +184,15 @@ ngx_http_rl_tells_more(const rl_decision *one, const rl_decision *other)
         return other->allowed;
     }
 
-    return one->allowed ? one->remaining < other->remaining
-                        : one->retry_after_ms > other->retry_after_ms;
+    if (!one->allowed) {
+        return one->retry_after_ms > other->retry_after_ms;
+    }
+
+    if ((one->flags ^ other->flags) & RL_FLAG_SHADOW) {
+        return one->flags & RL_FLAG_SHADOW;
+    }
+
+    return one->remaining < other->remaining;
 }
 
 
@@ -177,6 +204,10 @@ ngx_http_rl_give_back(ngx_http_rl_asking_t *asking, ngx_uint_t count)
 
     for (i = 0; i < count; i++) {
         request = &asking->requests[i];
+
+        if (request->cost == 0) {
+            continue;
+        }
 
         (void) rl_refund(asking->zones[i]->service,
                          request->user, request->user_len,

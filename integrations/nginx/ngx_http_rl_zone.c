@@ -118,6 +118,8 @@ ngx_http_rl_zone_rules(ngx_conf_t *cf, ngx_http_rl_zone_t *zone)
     rl_error   error;
     rl_status  rc;
 
+    ngx_memzero(&error, sizeof(rl_error));
+
     if (rl_config_new(&zone->config) != RL_OK) {
         return NGX_CONF_ERROR;
     }

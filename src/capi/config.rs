@@ -180,8 +180,8 @@ pub unsafe extern "C" fn rl_config_set_clock(
 /// make a service (RL_ERR_MEMORY of rl_service_new).
 ///
 /// The memory stays the caller's: it must be there, for reading and writing, until the
-/// last service that uses it is freed, in every process that does, and nothing but the
-/// library may write to it. The library never frees or unmaps it. Zeros start it anew,
+/// last call with a service that uses it but rl_service_free, which does not touch it, in
+/// every process that does, and nothing but the library may write to it. The library never frees or unmaps it. Zeros start it anew,
 /// when no service uses it.
 ///
 /// Returns

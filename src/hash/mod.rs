@@ -125,3 +125,22 @@ fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product as u64) ^ (product >> 64) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Zones hold hashes of both.
+    #[test]
+    fn a_hash_that_is_kept_is_the_one_that_would_be_made() {
+        let hasher = Hasher::new([1, 2, 3, 4]);
+        for user in [&b""[..], b"alice", b"a name of more than 14 bytes"] {
+            let [user_hash, no_api] = hasher.mac.tags::<USER, API>(user, b"");
+            let made = Names {
+                user: user_hash,
+                api: no_api,
+            };
+            assert_eq!(hasher.names(user, b""), made);
+        }
+    }
+}

@@ -144,6 +144,7 @@ impl Mapping {
 }
 
 impl Drop for Mapping {
+    /// Memory of the caller's may be gone by now, and nothing here may look at it.
     fn drop(&mut self) {
         if self.ours {
             // SAFETY: it was mapped with this size, and no reference into it outlives

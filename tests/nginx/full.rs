@@ -208,3 +208,48 @@ fn the_status_page_counts_whom_there_was_no_room_for() {
         assert!(count.parse::<usize>().unwrap() > USERS - 1000, "{page}");
     }
 }
+
+/// What was not counted is not given back: the log of those who were counted stays as it is.
+#[test]
+fn beside_another_limit_it_is_told_and_nothing_is_given_back() {
+    let rules = "default = sliding-window,100000000,20d\non-full = allow";
+    let limits = "rl_limit full user=$arg_user api=x cost=$arg_cost; rl_limit no user=a api=x;";
+    let server = Site::new()
+        .file("full.rules", rules)
+        .file("no.rules", "default = fixed-window,1,1000d")
+        .http("rl_zone full 32k full.rules; rl_zone no 32k no.rules;")
+        .log("$status $rl_status")
+        .server("location /one { rl_limit full user=$arg_user api=x cost=1; empty_gif; }")
+        .server(&format!("location / {{ {limits} empty_gif; }}"))
+        .server("location = /metrics { rl_status_page full; }")
+        .start();
+    assert_eq!(server.connect().get("/?user=first&cost=1").status, 200);
+    // One log at other times until there is room for no more.
+    let mut connection = server.connect();
+    let untracked = |log: &[String]| log.last().is_some_and(|line| line == "200 UNTRACKED");
+    let mut asked = 1;
+    while !untracked(&server.access_log(asked)) {
+        assert!(asked < 5_000, "the log is never full");
+        thread::sleep(std::time::Duration::from_millis(1));
+        assert_eq!(connection.get("/one?user=alice").status, 200);
+        asked += 1;
+    }
+    let entries = || {
+        let page = server.connect().get("/metrics").text();
+        let mut lines = page.lines();
+        let entries = lines.find_map(|line| line.strip_prefix("librl_log_entries "));
+        entries.unwrap().to_owned()
+    };
+    let before = entries();
+    for _ in 0..20 {
+        assert_eq!(connection.get("/?user=alice&cost=1").status, 429);
+    }
+    assert_eq!(entries(), before);
+    assert_eq!(
+        told(&server)
+            .iter()
+            .filter(|line| line.contains("is full"))
+            .count(),
+        1
+    );
+}

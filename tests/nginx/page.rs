@@ -53,6 +53,18 @@ fn page(server: &Server, path: &str) -> BTreeMap<String, u64> {
 const ALLOWED: &str = "librl_requests_total{decision=\"allowed\"}";
 const DENIED: &str = "librl_requests_total{decision=\"denied\"}";
 
+/// A block of `if` has the handler of the location around it.
+#[test]
+fn a_page_may_have_conditions() {
+    let page = "rl_status_page shop; if ($arg_a) { set $b 1; } limit_except GET { deny all; }";
+    let server = site()
+        .server(&format!("location = /if {{ {page} }}"))
+        .start();
+    for path in ["/if", "/if?a=1"] {
+        assert_eq!(server.connect().get(path).status, 200, "{path}");
+    }
+}
+
 #[test]
 fn the_numbers_are_those_of_all_workers() {
     let server = site().workers(4).listen("reuseport").start();

@@ -2,7 +2,11 @@
 //! and what would be right, and leaves nothing behind.
 
 use std::fs;
+use std::process::Command;
 
+use crate::made::root;
+use crate::running::run;
+use crate::server::Directory;
 use crate::site::Site;
 
 fn site() -> Site {
@@ -192,6 +196,20 @@ fn a_shared_object_in_the_rules_is_refused() {
         is_refused(&site, memory, &["bad.rules", "shared"]);
         assert!(!object.exists());
     }
+}
+
+/// nginx's own scripts would remove what is not theirs.
+#[test]
+fn the_module_is_not_built_where_a_path_has_blanks() {
+    let directory = Directory::new();
+    let neighbour = directory.path().join("a");
+    fs::create_dir(&neighbour).unwrap();
+    let mut build = Command::new(root().join("integrations/nginx/build.sh"));
+    build.arg("/").arg(directory.path().join("a path"));
+    let ran = run(&mut build, b"");
+    assert_eq!(ran.code, Some(1), "{}", ran.output);
+    assert!(ran.output.contains("a path with blanks"), "{}", ran.output);
+    assert!(neighbour.exists());
 }
 
 #[test]

@@ -38,6 +38,31 @@ fn limits_of_one_zone_are_one_decision() {
     }
 }
 
+/// Whichever limit has the least left, and in whichever zone.
+#[test]
+fn a_limit_in_shadow_mode_tells_beside_others() {
+    let rules = "default = fixed-window,3,1000d\n\
+                 api.tried = fixed-window,100,1000d + fixed-window,1,500d,shadow\n";
+    for zones in [["shop", "shop"], ["shop", "other"], ["other", "shop"]] {
+        let limit = |(zone, api)| format!("rl_limit {zone} user=a api={api};");
+        let limits = zones
+            .iter()
+            .zip(["tried", "x"])
+            .map(limit)
+            .collect::<String>();
+        let server = site()
+            .file("shop.rules", rules)
+            .log("$rl_status")
+            .server(&format!("location / {{ {limits} empty_gif; }}"))
+            .start();
+        assert_eq!(server.connect().many("/", 3), [200; 3]);
+        let expected = ["PASSED", "REJECTED_DRY_RUN", "REJECTED_DRY_RUN"];
+        assert_eq!(server.access_log(3), expected, "{zones:?}");
+        let told = server.error_log().matches("shadow, by zone").count();
+        assert_eq!(told, 2, "{zones:?}");
+    }
+}
+
 #[test]
 fn two_limits_that_meet_in_one_counter_add_up() {
     let twice = "rl_limit shop user=alice api=x; rl_limit shop user=alice api=x;";

@@ -54,7 +54,7 @@ fn a_zone_of_another_size_starts_empty_and_says_so() {
         let said = format!("the zone \"shop\" starts empty, in new memory of {bytes} bytes");
         let log = server.error_log();
         let line = log.lines().find(|line| line.contains(&said));
-        assert!(line.is_some_and(|line| line.contains("[warn]")), "{log}");
+        assert!(line.is_some_and(|line| line.contains("[error]")), "{log}");
         passes(&server, 9);
         server.reload().unwrap();
         passes(&server, 0);
