@@ -161,6 +161,11 @@ $(BUILD)/bench/calls: benches/programs/calls.c include/rl.h $(LIBS)
 $(BUILD)/bench/buckets: benches/programs/buckets.go | bench-tools
 	@GO111MODULE=off GOPATH=/usr/share/gocode go build -o $@ $<
 
+.PHONY: docs
+docs: all tools $(BUILD)/bench/calls ## Make docs/reference.md, and the charts and tables of docs/choosing.md
+	@python3 -B docs/tools
+	@python3 -B docs/tools/costs.py $(BUILD)/bench/calls $(SO)
+
 header: ## Make include/rl.h from the source
 	@LIBRL_UPDATE=1 $(CARGO) test --quiet --locked --test header it_is_what_the_source_says
 

@@ -24,6 +24,12 @@ static const struct kind KINDS[] = {
      " + token-bucket,1000,1,burst=1000000000,per=all",
      true},
     {"batch", "default = token-bucket,1000,1,burst=1000000000", true},
+    {"fixed", "default = fixed-window,1000000000,1d", true},
+    {"fixed-refused", "default = fixed-window,1,1d", false},
+    {"sliding", "default = sliding-window,1000000000,1d", true},
+    {"sliding-refused", "default = sliding-window,1,1d", false},
+    {"counter", "default = sliding-window-counter,1000000000,1d", true},
+    {"counter-refused", "default = sliding-window-counter,1,1d", false},
 };
 
 static rl_service *service_with(const char *rules) {
