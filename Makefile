@@ -137,7 +137,7 @@ header: ## Make include/rl.h from the source
 
 install: all ## Install to PREFIX (/usr/local), LIBDIR and INCLUDEDIR, below DESTDIR if set
 	@$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(INCLUDEDIR)'
-	@$(INSTALL) -m 644 include/rl.h '$(DESTDIR)$(INCLUDEDIR)'
+	@$(INSTALL) -m 644 include/rl.h include/rl.hpp '$(DESTDIR)$(INCLUDEDIR)'
 	@$(PC) | $(INSTALL) -m 644 /dev/stdin '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc'
 	@$(INSTALL) -m 644 $(BUILD)/librl.a '$(DESTDIR)$(LIBDIR)'
 	@$(INSTALL) -m 755 $(SO) '$(DESTDIR)$(LIBDIR)'
@@ -145,8 +145,8 @@ install: all ## Install to PREFIX (/usr/local), LIBDIR and INCLUDEDIR, below DES
 	@$(LDCONFIG)
 
 uninstall: ## Remove what install has put there
-	@rm -f '$(DESTDIR)$(INCLUDEDIR)/rl.h' '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc' \
-	    $(LIBS:$(BUILD)/%='$(DESTDIR)$(LIBDIR)/%')
+	@rm -f '$(DESTDIR)$(INCLUDEDIR)/rl.h' '$(DESTDIR)$(INCLUDEDIR)/rl.hpp' \
+	    '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc' $(LIBS:$(BUILD)/%='$(DESTDIR)$(LIBDIR)/%')
 	@$(LDCONFIG)
 
 # librl.pc, with paths relative to itself, so that the installed tree can be moved.

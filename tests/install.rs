@@ -15,7 +15,7 @@ use made::{build, make, output, root};
 #[test]
 fn a_program_finds_the_installed_library() {
     let tree = Tree::install("default", "/usr/local", "/usr/local/lib");
-    tree.holds_the_six_files();
+    tree.holds_the_seven_files();
     tree.runs_the_program();
     tree.uninstall();
 }
@@ -24,7 +24,7 @@ fn a_program_finds_the_installed_library() {
 #[test]
 fn the_library_directory_may_lie_deeper() {
     let tree = Tree::install("deeper", "/usr", &format!("/usr/lib/{ARCH}-linux-gnu"));
-    tree.holds_the_six_files();
+    tree.holds_the_seven_files();
     tree.runs_the_program();
     tree.uninstall();
 }
@@ -65,7 +65,7 @@ impl Tree {
         make(&[target, destdir, prefix, libdir]);
     }
 
-    fn holds_the_six_files(&self) {
+    fn holds_the_seven_files(&self) {
         let files = files(&self.destdir);
         let mut names: Vec<_> = files.iter().map(|path| path.file_name().unwrap()).collect();
         names.sort();
@@ -77,6 +77,7 @@ impl Tree {
             "librl.so.0",
             version,
             "rl.h",
+            "rl.hpp",
         ];
         assert_eq!(names, expected);
     }
