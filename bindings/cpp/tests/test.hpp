@@ -24,7 +24,7 @@ std::string show(T value) {
 }
 template <class Rep, class Period>
 std::string show(std::chrono::duration<Rep, Period> value) {
-    return show(std::chrono::nanoseconds(value).count()) + " ns";
+    return std::to_string(std::chrono::duration<double>(value).count()) + " s";
 }
 template <class T>
 std::string show(const std::optional<T> &value) {
