@@ -172,7 +172,7 @@ header: ## Make include/rl.h from the source
 install: all install-man ## Install to PREFIX (/usr/local), LIBDIR, INCLUDEDIR and MANDIR, below DESTDIR if set
 	@$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(LIBDIR)/cmake/librl' \
 	    '$(DESTDIR)$(INCLUDEDIR)'
-	@$(INSTALL) -m 644 include/rl.h '$(DESTDIR)$(INCLUDEDIR)'
+	@$(INSTALL) -m 644 include/rl.h include/rl.hpp '$(DESTDIR)$(INCLUDEDIR)'
 	@$(PC) | $(INSTALL) -m 644 /dev/stdin '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc'
 	@for file in $(CMAKE_FILES); do \
 	    $(FOR_CMAKE) cmake/$$file.in \
@@ -183,7 +183,7 @@ install: all install-man ## Install to PREFIX (/usr/local), LIBDIR, INCLUDEDIR a
 	@$(LDCONFIG)
 
 uninstall: ## Remove what install has put there
-	@rm -f '$(DESTDIR)$(INCLUDEDIR)/rl.h' '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc' \
+	@rm -f '$(DESTDIR)$(INCLUDEDIR)/rl.h' '$(DESTDIR)$(INCLUDEDIR)/rl.hpp' '$(DESTDIR)$(LIBDIR)/pkgconfig/librl.pc' \
 	    $(LIBS:$(BUILD)/%='$(DESTDIR)$(LIBDIR)/%') \
 	    $(CMAKE_FILES:%='$(DESTDIR)$(LIBDIR)/cmake/librl/%')
 	@test ! -d '$(DESTDIR)$(LIBDIR)/cmake/librl' \

@@ -84,6 +84,7 @@ impl Tree {
             "librlConfig.cmake",
             "librlConfigVersion.cmake",
             "rl.h",
+            "rl.hpp",
         ];
         assert_eq!(names, expected);
     }
