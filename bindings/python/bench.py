@@ -27,8 +27,10 @@ from limits.strategies import FixedWindowRateLimiter, SlidingWindowCounterRateLi
 
 import librl
 
-TURNS = 9
-CALLS = 20_000
+TURNS = 301
+CALLS = 1_000
+CALLS_OF_TWO = 20_000  # long enough for the GIL to change hands by itself
+TURNS_OF_TWO = 15
 USER, API = "198.51.100.7", "/v1/orders"
 RULE = "token-bucket,1000000000,1h"
 ASKS = "rl_service *, const void *, size_t, const void *, size_t, uint64_t"
@@ -171,7 +173,7 @@ def timed_by_two(call: Call) -> float:
     """Two threads, each with half of the calls."""
 
     def half() -> None:
-        for _ in range(CALLS // 2):
+        for _ in range(CALLS_OF_TWO // 2):
             call()
 
     threads = [threading.Thread(target=half) for _ in range(2)]
@@ -180,18 +182,20 @@ def timed_by_two(call: Call) -> float:
         thread.start()
     for thread in threads:
         thread.join()
-    return (time.perf_counter_ns() - begun) / CALLS
+    return (time.perf_counter_ns() - begun) / CALLS_OF_TWO
 
 
-def measured(calls: dict[str, Call], timer: Callable[[Call], float] = timed) -> dict[str, float]:
-    turns = [{name: timer(call) for name, call in calls.items()} for _ in range(TURNS)]
+def measured(
+    calls: dict[str, Call], timer: Callable[[Call], float] = timed, count: int = TURNS
+) -> dict[str, float]:
+    turns = [{name: timer(call) for name, call in calls.items()} for _ in range(count)]
     return {name: min(turn[name] for turn in turns) for name in calls}
 
 
 def main(header: Path, build: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         calls = ways(header, build, place)
-        alone, two = measured(calls), measured(calls, timed_by_two)
+        alone, two = measured(calls), measured(calls, timed_by_two, TURNS_OF_TWO)
     own = measured({**package(), **peers()})
     own["check_many() of 16, each"] /= 16
     print(f"Python {sys.version.split()[0]}, nanoseconds a request\n")

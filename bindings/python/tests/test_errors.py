@@ -95,3 +95,12 @@ def test_statuses_are_those_of_the_header() -> None:
 
 def test_the_package_has_the_version_of_its_library() -> None:
     assert librl.__version__ == importlib.metadata.version("librl")
+
+
+def test_a_request_is_two_names_and_a_cost() -> None:
+    limiter = Limiter(RULES)
+    wrong: Any
+    for wrong in ([("a",)], [("a",), ("a", "b")], [("a", "b", 1, 2)], ["abcd"], [1], None):
+        with pytest.raises((TypeError, ValueError)):
+            limiter.check_many(wrong)
+    assert limiter.stats().keys == 0
