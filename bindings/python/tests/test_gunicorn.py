@@ -8,12 +8,14 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
+from select import select
 from typing import Iterator, Optional, Tuple
 
 import pytest
 
 import librl
 
+WORKERS = 4
 LIMIT = 100
 REQUESTS = 400
 ZONE = f"/librl-python-gunicorn-{os.getpid()}"
@@ -22,17 +24,22 @@ RULES = f"default = fixed-window,{LIMIT},1000d\nshared = {ZONE}\nmemory = 64k\n"
 
 @pytest.fixture(params=[[], ["--preload"]], ids=["each loads", "preloaded"])
 def port(request: pytest.FixtureRequest) -> Iterator[int]:
+    ready, tell = os.pipe()
     with socket.create_server(("127.0.0.1", 0), backlog=REQUESTS) as listener:
-        command = [sys.executable, "-m", "gunicorn", "--workers=4", "--log-level=warning"]
-        command += [f"--bind=fd://{listener.fileno()}", "--no-control-socket", *request.param]
+        command = [sys.executable, "-B", "-m", "gunicorn", f"--workers={WORKERS}", "--log-level=warning"]
+        command += ["--config=served_ready.py", f"--bind=fd://{listener.fileno()}"]
+        command += ["--no-control-socket", *request.param]
         server = subprocess.Popen(
             [*command, "served:app"],
             cwd=Path(__file__).parent,
-            env={**os.environ, "LIBRL_TEST_RULES": RULES, "PYTHONDONTWRITEBYTECODE": "1"},
-            pass_fds=[listener.fileno()],
+            env={**os.environ, "LIBRL_TEST_RULES": RULES, "LIBRL_TEST_READY": str(tell)},
+            pass_fds=[listener.fileno(), tell],
             start_new_session=True,  # so that no worker is left behind, whatever happens
         )
+        os.close(tell)
         try:
+            for _ in range(WORKERS):
+                assert select([ready], [], [], 60)[0] and os.read(ready, 1)
             yield listener.getsockname()[1]
             server.terminate()
             assert server.wait(60) == 0
@@ -40,6 +47,7 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
             if server.poll() is None:
                 os.killpg(server.pid, signal.SIGKILL)
                 server.wait(60)
+            os.close(ready)
             librl.remove_zone(ZONE)
 
 
