@@ -153,9 +153,9 @@ fn wheel() -> &'static Path {
     WHEEL.get_or_init(|| {
         make(&["wheel"]);
         let place = fs::read_dir(build().join("wheel")).unwrap();
-        let wheels: Vec<PathBuf> = place.map(|entry| entry.unwrap().path()).collect();
+        let mut wheels: Vec<PathBuf> = place.map(|entry| entry.unwrap().path()).collect();
         assert_eq!(wheels.len(), 1, "{wheels:?}");
-        wheels[0].clone()
+        wheels.remove(0)
     })
 }
 
