@@ -28,7 +28,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all nginx servers demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools server-tools header install uninstall deb test-deb deb-tools man install-man abi clean help tools check-demo ffi-tools ffi-languages
+.PHONY: all nginx servers demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools server-tools header install uninstall deb test-deb deb-tools man install-man abi clean help tools check-demo ffi-tools ffi-languages wheel python-tools bench-python
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -224,6 +224,31 @@ abi: all | deb-tools ## Renew abi/, at a release: what programs built with it re
 
 deb-tools: # what the packages are built and looked at with
 	@.ci/tools deb
+# The package for Python: one wheel for 3.9 and all later ones, with librl.a in it. It is
+# built and tested in an environment of its own.
+PYTHON ?= python3
+VENV    = $(BUILD)/python-venv
+WHEEL   = $(BUILD)/wheel/librl-$(VERSION)-cp39-abi3-linux_$(shell uname -m).whl
+
+wheel: $(WHEEL) ## Build the package for Python into build/wheel/
+
+$(WHEEL): $(shell find bindings/python -type f) include/rl.h $(BUILD)/librl.a $(VENV)/made
+	@rm -rf $(BUILD)/python $(BUILD)/wheel
+	@cp -r bindings/python $(BUILD)/python && cp LICENSE-* $(BUILD)/python
+	@LIBRL_INCLUDE='$(CURDIR)/include' LIBRL_LIBRARY='$(CURDIR)/$(BUILD)/librl.a' \
+	    $(VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel $(BUILD)/python
+
+$(VENV)/made: bindings/python/requirements.txt | python-tools
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(VENV)/bin/pip install -q -r $<
+	@touch $@
+
+python-tools: # what the environment and the extension take
+	@.ci/tools python '$(PYTHON)'
+
+bench-python: $(WHEEL) ## Measure the package for Python beside ctypes, cffi and limits (2 minutes)
+	@$(VENV)/bin/pip install -q --no-deps --force-reinstall $(WHEEL)
+	@$(VENV)/bin/python -B bindings/python/bench.py include/rl.h $(BUILD)
 
 clean: ## Remove what was built
 	@$(CARGO) clean --quiet --target-dir $(TARGET)
