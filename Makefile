@@ -224,6 +224,7 @@ abi: all | deb-tools ## Renew abi/, at a release: what programs built with it re
 
 deb-tools: # what the packages are built and looked at with
 	@.ci/tools deb
+
 # The package for Python: one wheel for 3.9 and all later ones, with librl.a in it. It is
 # built and tested in an environment of its own.
 PYTHON ?= python3

@@ -1,0 +1,3 @@
+module librl
+
+go 1.19

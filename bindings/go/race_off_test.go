@@ -1,0 +1,5 @@
+//go:build !race
+
+package librl_test
+
+const raceEnabled = false
