@@ -152,22 +152,3 @@ func TestABatchAnswersEachAndCheckAllAllOrNone(t *testing.T) {
 	succeeds(t, err)
 	equal(t, "answers to nothing", len(decisions), 0)
 }
-
-func TestChecksAllocateNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates; the test runs without it, too")
-	}
-	l := open(t, hundred)
-	user, api := []byte("alice"), []byte("/a")
-	requests, into := make([]librl.Request, 16), make([]librl.Decision, 16)
-	for what, call := range map[string]func(){
-		"Allow":      func() { l.Allow("alice", "/a") },
-		"Check":      func() { l.Check("alice", "/a") },
-		"CheckBytes": func() { l.CheckBytes(user, api, 2) },
-		"Peek":       func() { l.Peek("alice", "/a", 1) },
-		"Charge":     func() { l.Charge("alice", "/a", 1) },
-		"CheckBatch": func() { l.CheckBatch(requests, into) },
-	} {
-		equal(t, what, testing.AllocsPerRun(100, call), 0)
-	}
-}

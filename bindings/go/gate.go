@@ -30,14 +30,19 @@ type lane struct {
 func (g *gate) enter() *lane {
 	l := g.lane()
 	// Looked at first, or those whom a shut gate sends away would hold up who shuts it.
-	if l.calls.Load() < 0 {
-		return nil
-	}
-	if l.calls.Add(1) < 0 {
-		l.leave()
+	if l.calls.Load() < 0 || !l.begin() {
 		return nil
 	}
 	return l
+}
+
+// begin counts a call, unless the gate has been shut since it was looked at.
+func (l *lane) begin() bool {
+	if l.calls.Add(1) < 0 {
+		l.leave()
+		return false
+	}
+	return true
 }
 
 // lane is one by the address of the stack: goroutines that run at the same time have

@@ -122,7 +122,7 @@ func TestAfterCloseEveryCallIsErrClosed(t *testing.T) {
 // Each round has other calls in flight. What is freed too early is unmapped, and a crash.
 func TestCloseDuringChecksWaitsForThem(t *testing.T) {
 	name := zone(t)
-	for round := 0; round < 200; round++ {
+	for round := 0; round < 80; round++ {
 		l := open(t, shared(name))
 		together(8, func(i int) {
 			if i == 0 {
@@ -140,7 +140,7 @@ func TestCloseDuringChecksWaitsForThem(t *testing.T) {
 
 func TestManyMayCloseAtTheSameTime(t *testing.T) {
 	name := zone(t)
-	for round := 0; round < 100; round++ {
+	for round := 0; round < 50; round++ {
 		l := open(t, shared(name))
 		together(4, func(int) {
 			l.Close()

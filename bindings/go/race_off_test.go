@@ -1,5 +1,0 @@
-//go:build !race
-
-package librl_test
-
-const raceEnabled = false
