@@ -28,7 +28,7 @@ LIBS    := $(SO) $(BUILD)/librl.so.$(ABI) $(BUILD)/librl.so $(BUILD)/librl.a
 
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all nginx servers demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools server-tools header install uninstall deb test-deb deb-tools man install-man abi clean help tools check-demo ffi-tools ffi-languages wheel python-tools bench-python
+.PHONY: all nginx servers demo demo-prefork test test-kill bench bench-growth bench-instructions bench-nginx charts bench-docs bench-tools nginx-tools server-tools header install uninstall deb test-deb deb-tools man install-man abi bench-go go-tools clean help tools check-demo ffi-tools ffi-languages wheel python-tools bench-python
 
 all: $(LIBS) ## Build librl.so and librl.a into build/
 
@@ -101,7 +101,7 @@ demo: $(BUILD)/walkthrough $(BUILD)/weblog ## Run the walkthrough, then the limi
 demo-prefork: $(BUILD)/prefork ## Run four processes that share one limit
 	@python3 examples/prefork_client.py $(BUILD)/prefork examples/prefork.conf
 
-test: tools nginx-tools server-tools ffi-tools deb-tools all ## Run all tests
+test: tools nginx-tools server-tools ffi-tools deb-tools go-tools all ## Run all tests
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
@@ -250,6 +250,12 @@ python-tools: # what the environment and the extension take
 bench-python: $(WHEEL) ## Measure the package for Python beside ctypes, cffi and limits (2 minutes)
 	@$(VENV)/bin/pip install -q --no-deps --force-reinstall $(WHEEL)
 	@$(VENV)/bin/python -B bindings/python/bench.py include/rl.h $(BUILD)
+
+bench-go: all go-tools ## Measure the Go binding beside x/time/rate (3 minutes)
+	@bindings/go/benchmarks/run.sh
+
+go-tools: # what the Go binding is built and tested with
+	@.ci/tools go
 
 clean: ## Remove what was built
 	@$(CARGO) clean --quiet --target-dir $(TARGET)
