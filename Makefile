@@ -206,7 +206,7 @@ FOR_CMAKE   = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@ABI@|$(ABI)|' -e 's|@PRIVA
 # Tells the loader, where the tree is the system's own.
 LDCONFIG = test -n '$(DESTDIR)' || test $$(id -u) -ne 0 || ldconfig
 
-deb: all nginx man | deb-tools ## Build Debian packages into build/deb/
+deb: all nginx man wheel | deb-tools ## Build Debian packages into build/deb/
 	@packaging/deb.sh $(BUILD)/deb
 
 test-deb: deb ## Install the packages in a new Debian system, and build a program there
@@ -226,7 +226,8 @@ deb-tools: # what the packages are built and looked at with
 	@.ci/tools deb
 
 # The package for Python: one wheel for 3.9 and all later ones, with librl.a in it. It is
-# built and tested in an environment of its own.
+# built and tested in an environment of its own, and linked without the paths that a Python
+# may have been built with.
 PYTHON ?= python3
 VENV    = $(BUILD)/python-venv
 WHEEL   = $(BUILD)/wheel/librl-$(VERSION)-cp39-abi3-linux_$(shell uname -m).whl
@@ -236,7 +237,7 @@ wheel: $(WHEEL) ## Build the package for Python into build/wheel/
 $(WHEEL): $(shell find bindings/python -type f) include/rl.h $(BUILD)/librl.a $(VENV)/made
 	@rm -rf $(BUILD)/python $(BUILD)/wheel
 	@cp -r bindings/python $(BUILD)/python && cp LICENSE-* $(BUILD)/python
-	@LIBRL_INCLUDE='$(CURDIR)/include' LIBRL_LIBRARY='$(CURDIR)/$(BUILD)/librl.a' \
+	@LDSHARED='$(CC) -shared' LIBRL_INCLUDE='$(CURDIR)/include' LIBRL_LIBRARY='$(CURDIR)/$(BUILD)/librl.a' \
 	    $(VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel $(BUILD)/python
 
 $(VENV)/made: bindings/python/requirements.txt | python-tools

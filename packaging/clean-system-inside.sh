@@ -11,6 +11,13 @@ cc hello.c $(pkg-config --cflags --libs librl) -o shared
 cc -static hello.c $(pkg-config --static --cflags --libs librl) -o static
 ./static | diff expected -
 
+python3 - <<'END'
+import librl
+
+with librl.Limiter("default = token-bucket,1,1h") as limiter:
+    assert limiter.allow("alice") and not limiter.allow("alice")
+END
+
 echo 'default = token-bucket,5,1h' > /etc/nginx/limits.rules
 cat > /etc/nginx/conf.d/limits.conf <<'END'
 rl_zone shop 1m limits.rules;
@@ -19,7 +26,7 @@ END
 nginx -t
 rm /etc/nginx/conf.d/limits.conf /etc/nginx/limits.rules
 
-dpkg --purge libnginx-mod-http-rl librl-dev librl0
+dpkg --purge libnginx-mod-http-rl python3-librl librl-dev librl0
 nginx -t
 left=$(find / -xdev \( -name '*librl*' -o -name '*http*rl*' -o -name 'rl*.h' -o -name 'rl_*.3*' \) \
     -not -path "$PWD*" -not -path '/proc/*')

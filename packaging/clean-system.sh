@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages in a Debian system with nothing else in it: clean-system.sh PLACE, after
 # `make deb` has put them there. A program of README.md is built and run there, shared and static,
-# nginx reads a configuration with a limit, and removing the packages leaves nothing behind.
+# Python asks once, nginx reads a configuration with a limit, and removing the packages leaves nothing behind.
 set -eu
 packages=$(realpath "$1") here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
@@ -20,7 +20,7 @@ block c > "$work/librl/hello.c"
 block console | grep '^#' > "$work/librl/expected"
 
 # Nothing of the new system is kept.
-timeout 900 mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,pkgconf,nginx \
+timeout 900 mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,pkgconf,nginx,python3-cffi \
     --customize-hook="copy-in '$work/librl' /opt" \
     --customize-hook='chroot "$1" sh /opt/librl/clean-system-inside.sh' \
     --format=null "$suite" /dev/null "$work/sources.list"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the Debian packages: deb.sh PLACE, after `make all nginx man`; they are put into PLACE.
+# Makes the Debian packages: deb.sh PLACE, after `make all nginx man wheel`; they are put into PLACE.
 # Rust comes from where it came from for the build, which need not be a Debian package, so that
 # dpkg-buildpackage is not asked to check what the build depends on.
 set -eu

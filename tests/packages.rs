@@ -105,6 +105,21 @@ fn the_module_is_loaded_by_the_nginx_that_it_was_built_for() {
     );
 }
 
+/// The wheel, where the system's Python looks.
+#[test]
+fn python_gets_the_package_with_the_library_in_it() {
+    let package = Package::named("python3-librl");
+    let place = "usr/lib/python3/dist-packages";
+    package.has(&[
+        &format!("{place}/librl/__init__.py"),
+        &format!("{place}/librl/_native.abi3.so"),
+        &format!("{place}/librl/py.typed"),
+        "usr/share/doc/python3-librl/README.md.gz",
+    ]);
+    let depends = package.field("Depends");
+    assert!(depends.contains("python3-cffi") && !depends.contains("librl0"));
+}
+
 #[test]
 fn no_package_names_the_place_where_it_was_built() {
     for path in files_ending_in(".deb") {
