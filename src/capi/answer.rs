@@ -34,20 +34,24 @@ pub(super) unsafe fn answer(
     service: *const rl_service,
     request: &rl_request,
     out: *mut rl_decision,
-    ask: impl FnOnce(&Service, &Valid<'_>, &mut Decision),
+    ask: impl FnOnce(&Service, Valid<'_>, &mut Decision),
 ) -> rl_status {
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    let asked = unsafe { (service.as_ref(), refusal(out), request.read()) };
-    let (Some(rl_service(service)), Some(place), Ok(request)) = asked else {
-        return wrong_argument(asked.0.map(|rl_service(service)| service));
+    let (place, service) = unsafe { (refusal(out), service.as_ref()) };
+    let (Some(place), Some(asked)) = (place, service) else {
+        return wrong_argument(service);
+    };
+    // SAFETY: as above.
+    let Ok(request) = (unsafe { request.read() }) else {
+        return wrong_argument(service);
     };
     let Ok(request) = request.valid() else {
-        return wrong_argument(Some(service));
+        return wrong_argument(service);
     };
-    if !finishes(|| ask(service, &request, place)) {
+    if !finishes(|| ask(&asked.0, request, place)) {
         // SAFETY: not NULL, so by the caller's word a place for a decision.
         unsafe { refusal(out) };
-        service.count_error();
+        asked.0.count_error();
         return RL_ERR_INTERNAL;
     }
     RL_OK
@@ -55,8 +59,8 @@ pub(super) unsafe fn answer(
 
 /// What this layer finds wrong with a call is an error of the service, if there is one.
 #[cold]
-fn wrong_argument(service: Option<&Service>) -> rl_status {
-    service.iter().for_each(|service| service.count_error());
+fn wrong_argument(service: Option<&rl_service>) -> rl_status {
+    service.iter().for_each(|service| service.0.count_error());
     RL_ERR_ARGUMENT
 }
 

@@ -27,6 +27,17 @@ pub(super) enum Failure {
     Panic,
 }
 
+/// A name is NULL or too long, or a cost is 0. It says no more, so that a check has the
+/// request in registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WrongRequest;
+
+impl From<WrongRequest> for Failure {
+    fn from(_: WrongRequest) -> Failure {
+        Failure::Argument("a name is NULL or longer than 65,535 bytes, or the cost is 0")
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         Failure::Core(error)
@@ -164,7 +175,7 @@ pub(super) unsafe fn put_cut(text: &[u8], buf: *mut c_char, size: usize) {
 
 /// A user's or an API's name.
 #[inline(always)]
-pub(super) unsafe fn name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], Failure> {
+pub(super) unsafe fn name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], WrongRequest> {
     if name.is_null() || len > MAX_NAME {
         // SAFETY: the caller's word on the name.
         return unsafe { unusual_name(name, len) };
@@ -174,18 +185,18 @@ pub(super) unsafe fn name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8
 }
 
 /// A name that ends with its NUL, or is empty and nowhere, or is none.
-unsafe fn unusual_name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], Failure> {
+#[inline(never)]
+unsafe fn unusual_name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], WrongRequest> {
     let len = match len {
-        RL_NUL if name.is_null() => return Err(Failure::Argument("a name is NULL")),
         // SAFETY: not NULL, so by the caller's word a string, read no further than its NUL.
-        RL_NUL => unsafe { libc::strnlen(name.cast(), MAX_NAME + 1) },
+        RL_NUL if !name.is_null() => unsafe { libc::strnlen(name.cast(), MAX_NAME + 1) },
         len => len,
     };
     if len > MAX_NAME {
-        return Err(Failure::Argument("a name is longer than 65,535 bytes"));
+        return Err(WrongRequest);
     }
     // SAFETY: by the caller's word `len` bytes; a NULL is refused in there.
-    unsafe { bytes(name.cast(), len, "a name is NULL") }
+    unsafe { bytes(name.cast(), len, "a name is NULL") }.map_err(|_| WrongRequest)
 }
 
 /// A text of any length.

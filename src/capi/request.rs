@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use super::ffi::{Failure, name};
+use super::ffi::{WrongRequest, name};
 use crate::service::Request;
 
 /// As the length of a name or text: it ends at its first NUL. A name is searched for
@@ -32,9 +32,9 @@ pub struct rl_request {
 impl rl_request {
     /// The request with its names as slices; they must live for `'a`.
     #[inline(always)]
-    pub(super) unsafe fn read<'a>(&self) -> Result<Request<'a>, Failure> {
+    pub(super) unsafe fn read<'a>(&self) -> Result<Request<'a>, WrongRequest> {
         if self.cost == 0 {
-            return Err(Failure::Argument("cost is 0"));
+            return Err(WrongRequest);
         }
         // SAFETY: NULL, or by the caller's word names of these lengths.
         let (user, api) = unsafe {

@@ -21,6 +21,9 @@ use crate::table::Scale;
 pub(crate) enum Plan {
     Unlimited,
     Deny,
+    /// One that refuses: most rules have no other. It lies in the rule, and is found by
+    /// one look.
+    Limit(Limited),
     Limits(Box<[Limited]>),
 }
 
@@ -164,17 +167,15 @@ impl Plan {
     #[inline(always)]
     pub fn only_limit(&self) -> Option<&Limited> {
         match self {
-            Plan::Limits(limits) => match &**limits {
-                [limit] if !limit.shadow => Some(limit),
-                _ => None,
-            },
-            Plan::Unlimited | Plan::Deny => None,
+            Plan::Limit(limit) => Some(limit),
+            Plan::Unlimited | Plan::Deny | Plan::Limits(_) => None,
         }
     }
 
     /// Its limits, where it has any.
     pub fn limits(&self) -> Option<&[Limited]> {
         match self {
+            Plan::Limit(limit) => Some(std::slice::from_ref(limit)),
             Plan::Limits(limits) => Some(limits),
             Plan::Unlimited | Plan::Deny => None,
         }
@@ -192,9 +193,14 @@ impl Entry {
             Rule::Unlimited => Plan::Unlimited,
             Rule::Deny => Plan::Deny,
             Rule::Limits(limits) => {
-                let limited =
-                    |(index, limit)| limited(limit, order(limits, index, scope, matching));
-                Plan::Limits(limits.iter().enumerate().map(limited).collect())
+                let order = |index| order(limits, index, scope, matching);
+                match limits.as_slice() {
+                    [limit] if !limit.shadow => Plan::Limit(limited(limit, order(0))),
+                    _ => {
+                        let limited = |(index, limit)| limited(limit, order(index));
+                        Plan::Limits(limits.iter().enumerate().map(limited).collect())
+                    }
+                }
             }
         };
         Entry {

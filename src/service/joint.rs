@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::config::OnFull;
 use crate::hash::Names;
 use crate::rule::book::{Entry, Limited, Matching, Plan};
-use crate::table::{Backoff, Change, MAX_CHANGES, NotStored, Table, Terms};
+use crate::table::{Backoff, Change, Full, MAX_CHANGES, NoneStored, NotStored, Table, Terms};
 
 /// The requests that can be decided together.
 pub(super) const MAX_REQUESTS: usize = 8;
@@ -126,16 +126,18 @@ impl<'a> Joint<'a> {
             // not wait for the traffic on counters that would have let it pass.
             let whole = mode == Mode::Look || self.is_of_several();
             self.choose(allowed, mode);
-            match self.settle(whole) {
-                Ok(()) => return allowed,
-                Err(NotStored::Changed) => backoff.pause(),
-                Err(NotStored::Full(full)) => {
+            let Err(NoneStored { why, index }) = self.settle(whole) else {
+                return allowed;
+            };
+            match why {
+                NotStored::Changed => backoff.pause(),
+                NotStored::Full(Full { wait_ns }) => {
                     let mut stored = self.parts.iter_mut().filter(|part| part.stores);
-                    let Some(part) = stored.nth(full.index) else {
+                    let Some(part) = stored.nth(index) else {
                         return false;
                     };
                     if self.on_full != OnFull::Allow {
-                        self.full = Some((part.request, full.wait_ns));
+                        self.full = Some((part.request, wait_ns));
                         return false;
                     }
                     part.untracked = true;
@@ -216,7 +218,7 @@ impl<'a> Joint<'a> {
 
     /// Stores what was chosen, and makes sure of what refuses, or of all that was not.
     #[inline(always)]
-    fn settle(&mut self, whole: bool) -> Result<(), NotStored> {
+    fn settle(&mut self, whole: bool) -> Result<(), NoneStored> {
         let terms = Terms {
             now: self.now,
             evict: self.on_full == OnFull::Evict,
@@ -241,11 +243,12 @@ impl<'a> Joint<'a> {
                 part.stores = part.change.found.exists();
                 part.refund(self.table, self.now);
             }
-            match self.settle(true) {
-                // What exists always has room.
-                Ok(()) | Err(NotStored::Full(_)) => return,
-                Err(NotStored::Changed) => backoff.pause(),
+            // What exists always has room.
+            let changed = NotStored::Changed.into();
+            if self.settle(true) != Err(changed) {
+                return;
             }
+            backoff.pause();
             self.find();
         }
     }

@@ -111,22 +111,23 @@ impl Service {
     /// 0; nothing is taken then.
     pub fn check(&self, request: Request<'_>) -> Result<Decision, Error> {
         let mut decision = Decision::default();
-        self.check_into(&self.counted(request.valid())?, &mut decision);
+        self.check_into(self.counted(request.valid())?, &mut decision);
         Ok(decision)
     }
 
     /// The same, with the answer written in its place.
     #[inline(always)]
-    pub(crate) fn check_into(&self, request: &Valid<'_>, out: &mut Decision) {
+    pub(crate) fn check_into(&self, Valid(request): Valid<'_>, out: &mut Decision) {
         match self.rules.unless_replaced() {
             Some(rules) => self.take(rules, request, out),
-            None => self.take_by_later(request, out),
+            None => self.take_by_later(request.user, request.api, request.cost, out),
         }
     }
 
+    /// By the parts of the request, so that it stays in registers where this is not called.
     #[inline(never)]
-    fn take_by_later(&self, request: &Valid<'_>, out: &mut Decision) {
-        self.take(&self.rules.load(), request, out);
+    fn take_by_later(&self, user: &[u8], api: &[u8], cost: u64, out: &mut Decision) {
+        self.take(&self.rules.load(), Request { user, api, cost }, out);
     }
 
     /// Answers requests as if checked one after the other, at one reading of the
@@ -198,12 +199,12 @@ impl Service {
     /// counted in the statistics.
     pub fn peek(&self, request: Request<'_>) -> Result<Decision, Error> {
         let mut decision = Decision::default();
-        self.peek_into(&self.counted(request.valid())?, &mut decision);
+        self.peek_into(self.counted(request.valid())?, &mut decision);
         Ok(decision)
     }
 
     /// The same, with the answer written in its place.
-    pub(crate) fn peek_into(&self, &Valid(request): &Valid<'_>, out: &mut Decision) {
+    pub(crate) fn peek_into(&self, Valid(request): Valid<'_>, out: &mut Decision) {
         self.decide(request, Time::Now, Mode::Look, out);
     }
 
@@ -214,12 +215,12 @@ impl Service {
     /// statistics.
     pub fn charge(&self, request: Request<'_>) -> Result<Decision, Error> {
         let mut decision = Decision::default();
-        self.charge_into(&self.counted(request.valid())?, &mut decision);
+        self.charge_into(self.counted(request.valid())?, &mut decision);
         Ok(decision)
     }
 
     /// The same, with the answer written in its place.
-    pub(crate) fn charge_into(&self, &Valid(request): &Valid<'_>, out: &mut Decision) {
+    pub(crate) fn charge_into(&self, Valid(request): Valid<'_>, out: &mut Decision) {
         let rules = self.rules.load();
         let met = [self.meet(&rules, request)];
         let out = std::slice::from_mut(out);
@@ -276,7 +277,7 @@ impl Service {
     }
 
     #[inline(always)]
-    fn take(&self, rules: &Rules, &Valid(request): &Valid<'_>, out: &mut Decision) {
+    fn take(&self, rules: &Rules, request: Request<'_>, out: &mut Decision) {
         let located = self.locate(rules, request);
         self.decide_at(rules, located, request, Time::Now, Mode::Take, out);
         self.count(out.allowed, 1);

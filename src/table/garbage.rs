@@ -146,7 +146,7 @@ proptest! {
             }
             // Nobody else is here.
             let mut all: Vec<_> = changes.iter_mut().collect();
-            prop_assert_ne!(table.store_all(&mut all, terms), Err(NotStored::Changed));
+            prop_assert_ne!(table.store_all(&mut all, terms), Err(NotStored::Changed.into()));
             for change in &changes {
                 prop_assert_eq!(table.forget(table.find(change.key)), Ok(()));
             }

@@ -86,8 +86,7 @@ impl<'t> Hands<'t> {
             }
             if rounds == ROUNDS {
                 // Nothing was found in the way, so there is no telling how long: soon.
-                let (wait_ns, index) = (1, 0);
-                return Err(Full { wait_ns, index });
+                return Err(Full { wait_ns: 1 });
             }
             rounds += 1;
             self.table.forget_log(terms, self)?;

@@ -126,8 +126,20 @@ pub(crate) struct Terms {
 pub(crate) struct Full {
     /// How long until the first of what was found in the way is as good as new.
     pub wait_ns: u64,
-    /// Which of several counters it is that has no room.
+}
+
+/// Why several counters were not stored, none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoneStored {
+    pub why: NotStored,
+    /// Which of them it is that has no room.
     pub index: usize,
+}
+
+impl From<NotStored> for NoneStored {
+    fn from(why: NotStored) -> NoneStored {
+        NoneStored { why, index: 0 }
+    }
 }
 
 /// A bucket as it was seen, and its number.
@@ -267,7 +279,10 @@ impl Table {
                 self.store_log(change.found.home, slot, change, edit, terms)
             }
             (Place::Nowhere(other), None) if self.settle(&change, other, terms)? => Ok(()),
-            (Place::Nowhere(_), _) => self.store_all(&mut [&mut change], terms),
+            (Place::Nowhere(_), _) => {
+                let stored = self.store_all(&mut [&mut change], terms);
+                stored.map_err(|none| none.why)
+            }
         }
     }
 

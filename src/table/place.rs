@@ -73,7 +73,7 @@ impl Table {
         let Some((number, slot)) = place else {
             let until = slots(held, homes).map(|(_, slot)| slot.state().idle_at);
             let wait_ns = until.min().unwrap_or(0).saturating_sub(terms.now).max(1);
-            return Err(Full { wait_ns, index: 0 });
+            return Err(Full { wait_ns });
         };
         let new = (key.fingerprint, Weight::default(), State::default());
         claimed(held, number).for_each(|held| self.put(held, slot, new, hands));
@@ -192,7 +192,7 @@ impl Table {
         let live = idle_at > terms.now;
         if live && !terms.evict {
             let wait_ns = idle_at - terms.now;
-            return Err(Full { wait_ns, index: 0 });
+            return Err(Full { wait_ns });
         }
         let Some(mut held) = self.claim(home) else {
             return Ok(());

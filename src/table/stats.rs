@@ -101,27 +101,27 @@ impl Table {
     /// The stripe of the statistics that is this thread's.
     #[inline]
     pub(super) fn stripe(&self) -> usize {
-        stripe(self.peers.own_id())
+        stripe(self.peers.mark())
     }
 }
 
-/// The stripe of this thread of process `id`. Threads have stacks of their own, so the
+/// The stripe of this thread of the process with this `mark`. Threads have stacks of their own, so the
 /// address of a local variable tells them apart without thread-local storage; processes
 /// that were forked from one have the same, so it is mixed with who they are. Those that
 /// do meet in a stripe count right all the same.
 #[inline]
-fn stripe(id: u32) -> usize {
+fn stripe(mark: u64) -> usize {
     let here = 0u8;
     match cfg!(loom) {
         // Loom wants every run to do the same.
         true => 0,
-        false => stripe_of((&raw const here).addr() as u64, id),
+        false => stripe_of((&raw const here).addr() as u64, mark),
     }
 }
 
 #[inline]
-fn stripe_of(stack: u64, id: u32) -> usize {
-    let mixed = (stack >> 16 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn stripe_of(stack: u64, mark: u64) -> usize {
+    let mixed = (stack >> 16 ^ mark).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - STRIPES.ilog2())) as usize
 }
 
@@ -137,13 +137,13 @@ mod tests {
 
     #[test]
     fn eight_that_were_forked_from_one_seldom_meet() {
-        let id = |n| 77 << 22 | (4_194_000 + n);
-        assert!(stripes(|n| stripe_of(0x7ffd_1234_5678, id(n))) >= 6);
+        let mark = |n: u32| (77 << 22 | u64::from(4_194_000 + n)) << 32 | 0x1234_5678;
+        assert!(stripes(|n| stripe_of(0x7ffd_1234_5678, mark(n))) >= 6);
     }
 
     #[test]
     fn eight_threads_of_one_process_seldom_meet() {
         let stack = |n: u32| 0x7f12_3456_7000 - u64::from(n) * 0x20_1000;
-        assert!(stripes(|n| stripe_of(stack(n), 77 << 22 | 1234)) >= 6);
+        assert!(stripes(|n| stripe_of(stack(n), (77 << 22 | 1234) << 32 | 0x1234_5678)) >= 6);
     }
 }

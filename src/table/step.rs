@@ -11,7 +11,7 @@ use super::bucket::{Slot, Weight};
 use super::log::Handle;
 use super::plan::Plan;
 use super::seat::SeatOf;
-use super::{Found, Full, Hands, Held, Home, NotStored, Place, Table, Terms};
+use super::{Found, Full, Hands, Held, Home, NoneStored, NotStored, Place, Table, Terms};
 use crate::algorithm::{Edit, State};
 use crate::hash::Key;
 
@@ -93,10 +93,11 @@ impl Table {
         &'t self,
         changes: &mut [&mut Change<'t>],
         terms: Terms,
-    ) -> Result<(), NotStored> {
+    ) -> Result<(), NoneStored> {
         if changes.iter().all(|change| change.is_one_word_in_place()) {
             changes.sort_unstable_by_key(|change| change.found.home.number);
-            return self.store_words(changes, None).ok_or(NotStored::Changed);
+            let stored = self.store_words(changes, None);
+            return Ok(stored.ok_or(NotStored::Changed)?);
         }
         self.store_in_rooms(changes, terms)
     }
@@ -135,7 +136,7 @@ impl Table {
         &'t self,
         changes: &mut [&mut Change<'t>],
         terms: Terms,
-    ) -> Result<(), NotStored> {
+    ) -> Result<(), NoneStored> {
         // Filled where they stand: these are large, and a move would copy all of them.
         // The buckets are let go last, after whatever is noted about them.
         let mut held = HeldBuckets::new();
@@ -147,9 +148,10 @@ impl Table {
         if made.is_ok() {
             made = self.plan_logs(&mut held, changes, terms, &mut hands, &rooms, &mut plans);
         }
-        if let Err(full) = made {
+        if let Err((index, full)) = made {
             rooms.iter().for_each(|room| give_up(&mut held, room));
-            return Err(NotStored::Full(full));
+            let why = NotStored::Full(full);
+            return Err(NoneStored { why, index });
         }
         self.fill(&mut held, changes, &rooms, &plans, &mut hands);
         Ok(())
@@ -163,7 +165,7 @@ impl Table {
         terms: Terms,
         hands: &mut Hands<'t>,
         rooms: &mut ArrayVec<Room<'t>, MAX_CHANGES>,
-    ) -> Result<(), Full> {
+    ) -> Result<(), (usize, Full)> {
         let own = |fingerprint| {
             let mut keys = changes.iter().map(|change| change.key.fingerprint);
             keys.any(|key| key == fingerprint)
@@ -174,7 +176,7 @@ impl Table {
                 Place::Nowhere(other) => {
                     let homes = [change.found.home.number, other.number];
                     let reserved = self.reserve(held, homes, change.key, terms, &own, hands);
-                    let (bucket, slot) = reserved.map_err(|full| Full { index, ..full })?;
+                    let (bucket, slot) = reserved.map_err(|full| (index, full))?;
                     (bucket, slot, true)
                 }
             };
@@ -197,14 +199,14 @@ impl Table {
         hands: &mut Hands<'t>,
         rooms: &[Room<'t>],
         plans: &mut Plans,
-    ) -> Result<(), Full> {
+    ) -> Result<(), (usize, Full)> {
         for (index, (change, room)) in changes.iter_mut().zip(rooms).enumerate() {
             let Some(edit) = change.edit else {
                 continue;
             };
             for held in claimed(held, room.bucket) {
                 let plan = self.room_in_log(held, room.slot, change, edit, hands, terms);
-                let plan = plan.map_err(|full| Full { index, ..full })?;
+                let plan = plan.map_err(|full| (index, full))?;
                 plans.try_push(plan).unwrap_or(());
             }
         }
