@@ -97,6 +97,13 @@ impl Layout {
     }
 }
 
+/// Which of the buckets it is.
+#[inline]
+fn number(buckets: &[Bucket], bucket: &Bucket) -> u32 {
+    let offset = std::ptr::from_ref(bucket).addr() - buckets.as_ptr().addr();
+    (offset / size_of::<Bucket>()) as u32
+}
+
 #[cfg(not(loom))]
 pub(crate) use mapped::Region;
 
@@ -167,6 +174,12 @@ mod mapped {
             unsafe { self.buckets().get_unchecked(index) }
         }
 
+        /// The number of one of its buckets.
+        #[inline]
+        pub fn number(&self, bucket: &Bucket) -> u32 {
+            number(self.buckets(), bucket)
+        }
+
         #[inline]
         pub fn chunks(&self) -> &[Chunk] {
             let offset = HEADER_BYTES + self.layout.buckets * BUCKET_BYTES;
@@ -231,6 +244,10 @@ mod modelled {
 
         pub fn bucket(&self, number: u32) -> &Bucket {
             &self.buckets[number as usize]
+        }
+
+        pub fn number(&self, bucket: &Bucket) -> u32 {
+            number(&self.buckets, bucket)
         }
 
         pub fn chunks(&self) -> &[Chunk] {

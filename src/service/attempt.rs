@@ -24,7 +24,7 @@ pub(super) struct Attempt<'a> {
     pub clock: &'a Clock,
     pub limit: &'a Limited,
     pub key: Key,
-    pub homes: Homes,
+    pub homes: Homes<'a>,
     pub cost: u64,
     pub time: Time,
     pub takes: bool,

@@ -50,7 +50,7 @@ struct Located<'r> {
     names: Names,
     /// The only rule that applies.
     rule: Option<&'r Entry>,
-    counter: Option<(&'r Limited, Key, Homes)>,
+    counter: Option<(&'r Limited, Key, Homes<'r>)>,
 }
 
 /// A rate limiter. Every method may run on any number of threads at a time.
@@ -302,7 +302,7 @@ impl Service {
     }
 
     #[inline(always)]
-    fn locate<'r>(&self, rules: &'r Rules, request: Request<'_>) -> Located<'r> {
+    fn locate<'r>(&'r self, rules: &'r Rules, request: Request<'_>) -> Located<'r> {
         let Request { user, api, .. } = request;
         let names = self.hasher.names(user, api);
         let rule = rules.book.first(user, api);

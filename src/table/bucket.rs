@@ -161,6 +161,12 @@ impl<'b> Seen<'b> {
         self.slots().find(|slot| slot.fingerprint() == fingerprint)
     }
 
+    /// The bucket.
+    #[inline]
+    pub fn bucket(self) -> &'b Bucket {
+        self.bucket
+    }
+
     /// All slots, taken or free.
     #[inline]
     pub fn slots(self) -> impl Iterator<Item = Slot<'b>> {

@@ -6,7 +6,7 @@
 use super::bucket::Slot;
 use super::plan::Plan;
 use super::seat::SEATS;
-use super::{Change, Full, Hands, Held, Home, NotStored, Table, Terms};
+use super::{Change, Full, Hands, Held, NotStored, Seen, Table, Terms};
 use crate::algorithm::{Edit, Run};
 
 impl Table {
@@ -30,7 +30,7 @@ impl Table {
     #[inline(never)]
     pub(super) fn store_log<'t>(
         &'t self,
-        home: Home<'t>,
+        home: Seen<'t>,
         slot: Slot<'t>,
         mut change: Change<'t>,
         edit: Edit,

@@ -84,8 +84,8 @@ pub(crate) struct Table {
     peers: Peers,
 }
 
-/// The numbers of the two buckets where a counter may stand.
-pub(crate) type Homes = [u32; 2];
+/// The two buckets where a counter may stand.
+pub(crate) type Homes<'t> = [&'t Bucket; 2];
 
 /// Where a counter stands, or would, and what it was when it was found. It holds
 /// until it is [stored](Table::store), if nobody was faster.
@@ -93,7 +93,7 @@ pub(crate) type Homes = [u32; 2];
 pub(crate) struct Found<'t> {
     pub state: State,
     /// Where it stands, or would stand first.
-    home: Home<'t>,
+    home: Seen<'t>,
     place: Place<'t>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct Found<'t> {
 enum Place<'t> {
     Here(Slot<'t>),
     /// Not there, nor in its other home.
-    Nowhere(Home<'t>),
+    Nowhere(Seen<'t>),
 }
 
 /// Why a counter was not stored.
@@ -142,13 +142,6 @@ impl From<NotStored> for NoneStored {
     }
 }
 
-/// A bucket as it was seen, and its number.
-#[derive(Clone, Copy)]
-struct Home<'t> {
-    number: u32,
-    seen: Seen<'t>,
-}
-
 /// A bucket that is ours to write, and its number.
 #[derive(Debug)]
 struct Held<'t> {
@@ -166,7 +159,7 @@ impl<'t> Held<'t> {
 
 impl<'t> Found<'t> {
     /// Its bucket, or both where it may stand.
-    fn homes(&self) -> impl Iterator<Item = Home<'t>> {
+    fn homes(&self) -> impl Iterator<Item = Seen<'t>> {
         let other = match self.place {
             Place::Here(_) => None,
             Place::Nowhere(other) => Some(other),
@@ -190,9 +183,9 @@ impl Table {
 
     /// The same, where its homes are known.
     #[inline(always)]
-    pub fn find_in(&self, [first, second]: Homes, key: Key) -> Found<'_> {
+    pub fn find_in<'t>(&'t self, [first, second]: Homes<'t>, key: Key) -> Found<'t> {
         let first = self.look(first);
-        if let Some(slot) = first.seen.find(key.fingerprint) {
+        if let Some(slot) = first.find(key.fingerprint) {
             return Found {
                 state: slot.state(),
                 home: first,
@@ -200,7 +193,7 @@ impl Table {
             };
         }
         let second = self.look(second);
-        match second.seen.find(key.fingerprint) {
+        match second.find(key.fingerprint) {
             Some(slot) => Found {
                 state: slot.state(),
                 home: second,
@@ -218,29 +211,29 @@ impl Table {
     /// buckets are on their way at the same time, and those of other counters with them,
     /// where looking at one after the other would wait for each.
     #[inline(always)]
-    pub fn fetch(&self, key: Key) -> Homes {
+    pub fn fetch(&self, key: Key) -> Homes<'_> {
         let homes @ [first, second] = self.homes(key);
-        prefetch(self.bucket(first));
+        prefetch(first);
         // More often than not the counter is not there. Who finds it there may have to
         // wait for the line that it is in; all others wait less for theirs.
-        prefetch(self.bucket(second).front());
+        prefetch(second.front());
         homes
     }
 
     /// The log of a counter that was found.
     #[inline]
     pub fn log<'t>(&'t self, found: &Found<'t>) -> Log<'t> {
-        self.log_of(found.state, found.home.seen)
+        self.log_of(found.state, found.home)
     }
 
     /// Confirms what was decided without a change to the counter: nobody has
     /// changed it since it was found.
     #[inline(always)]
     pub fn keep(&self, found: Found<'_>) -> Result<(), NotStored> {
-        let unchanged = found.home.seen.unchanged();
+        let unchanged = found.home.unchanged();
         let nowhere = match found.place {
             Place::Here(_) => true,
-            Place::Nowhere(other) => other.seen.unchanged(),
+            Place::Nowhere(other) => other.unchanged(),
         };
         (unchanged && nowhere)
             .then_some(())
@@ -347,18 +340,18 @@ impl Table {
     }
 
     #[inline]
-    fn look(&self, number: u32) -> Home<'_> {
-        let seen = match self.bucket(number).try_look() {
+    fn look<'t>(&'t self, bucket: &'t Bucket) -> Seen<'t> {
+        match bucket.try_look() {
             Some(seen) => seen,
-            None => self.wait_and_look(number),
-        };
-        Home { number, seen }
+            None => self.wait_and_look(bucket),
+        }
     }
 
     /// Makes a bucket ours, if nobody has begun to write since it was seen.
     #[inline(always)]
-    fn claim<'t>(&self, home: Home<'t>) -> Option<Held<'t>> {
-        let (number, claimed) = (home.number, home.seen.claim(self.peers.own_id())?);
+    fn claim<'t>(&self, seen: Seen<'t>) -> Option<Held<'t>> {
+        let claimed = seen.claim(self.peers.own_id())?;
+        let number = self.number(seen);
         Some(Held { number, claimed })
     }
 
@@ -367,15 +360,22 @@ impl Table {
         self.region.bucket(number)
     }
 
+    /// The number of a bucket.
+    #[inline]
+    fn number(&self, seen: Seen<'_>) -> u32 {
+        self.region.number(seen.bucket())
+    }
+
     /// A bucket's number that was read from the region, where it may be any bits.
     fn checked(&self, number: u32) -> Option<u32> {
         ((number as usize) < self.region.layout().buckets).then_some(number)
     }
 
     #[inline]
-    fn homes(&self, key: Key) -> Homes {
+    fn homes(&self, key: Key) -> Homes<'_> {
         let first = self.scale(key.home);
-        [first, self.other_home(first, key.fingerprint)]
+        let homes = [first, self.other_home(first, key.fingerprint)];
+        homes.map(|number| self.bucket(number))
     }
 
     /// The other bucket of a counter that may stand in `home`: the two add up to a

@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 
 use super::bucket::{SLOTS, Slot, Weight};
 use super::step::{Change, HeldBuckets, claimed};
-use super::{Event, Full, Hands, Held, Home, NotStored, Table, Terms};
+use super::{Event, Full, Hands, Held, NotStored, Seen, Table, Terms};
 use crate::algorithm::State;
 use crate::hash::Key;
 use crate::sync::Ordering;
@@ -27,13 +27,13 @@ impl Table {
     pub(super) fn settle<'t>(
         &'t self,
         change: &Change<'t>,
-        other: Home<'t>,
+        other: Seen<'t>,
         terms: Terms,
     ) -> Result<bool, NotStored> {
         let home = change.found.home;
         let claim = |home| self.claim(home).ok_or(NotStored::Changed);
         // In the order of their numbers, as all who claim several.
-        let (mut first, mut second) = match home.number.cmp(&other.number) {
+        let (mut first, mut second) = match self.number(home).cmp(&self.number(other)) {
             Less => (claim(home)?, claim(other)?),
             Greater => {
                 let second = claim(other)?;
@@ -154,7 +154,7 @@ impl Table {
         // A bucket that is held shows as being written, and is left alone.
         let seen = self.try_look(number)?;
         let free = seen.slots().find(|slot| !slot.is_live(terms.now))?;
-        let mut held = self.claim(Home { number, seen })?;
+        let mut held = self.claim(seen)?;
         let counter = (slot.fingerprint(), slot.weight(), slot.state());
         self.put(&mut held, free, counter, hands);
         self.pool().hand_over(slot.log(), number);
@@ -209,13 +209,13 @@ impl Table {
     }
 
     /// The log worth least in the bucket that the next chunk in turn belongs to.
-    fn probe_log(&self, terms: Terms) -> Option<(Home<'_>, Slot<'_>)> {
+    fn probe_log(&self, terms: Terms) -> Option<(Seen<'_>, Slot<'_>)> {
         let turn = self.region.header().hand.fetch_add(1, Ordering::Relaxed);
         let number = self.checked(self.pool().owner_in_turn(turn)?)?;
         let seen = self.try_look(number)?;
         let logs = seen.slots().filter(|slot| slot.keeps_log());
         let slot = logs.min_by_key(|slot| slot.worth(terms.now))?;
-        Some((Home { number, seen }, slot))
+        Some((seen, slot))
     }
 }
 

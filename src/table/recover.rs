@@ -9,18 +9,19 @@
 use super::peers::Holder;
 use super::seat::TAKEN;
 use super::wait::{Vigil, Watch};
-use super::{Backoff, Claimed, Event, SeatOf, Seen, Table};
+use super::{Backoff, Bucket, Claimed, Event, SeatOf, Seen, Table};
 use crate::sync::Ordering;
 
 impl Table {
     /// Looks at a bucket that is being written, as soon as it is not.
     #[cold]
     #[inline(never)]
-    pub(super) fn wait_and_look(&self, number: u32) -> Seen<'_> {
+    pub(super) fn wait_and_look<'t>(&'t self, bucket: &'t Bucket) -> Seen<'t> {
+        let number = self.region.number(bucket);
         let (mut backoff, mut vigil) = (Backoff::new(), Vigil::default());
         loop {
             backoff.pause();
-            if let Some(seen) = self.bucket(number).try_look() {
+            if let Some(seen) = bucket.try_look() {
                 return seen;
             }
             if backoff.is_time_to_ask() {

@@ -11,7 +11,7 @@ use super::bucket::{Slot, Weight};
 use super::log::Handle;
 use super::plan::Plan;
 use super::seat::SeatOf;
-use super::{Found, Full, Hands, Held, Home, NoneStored, NotStored, Place, Table, Terms};
+use super::{Found, Full, Hands, Held, NoneStored, NotStored, Place, Seen, Table, Terms};
 use crate::algorithm::{Edit, State};
 use crate::hash::Key;
 
@@ -95,7 +95,7 @@ impl Table {
         terms: Terms,
     ) -> Result<(), NoneStored> {
         if changes.iter().all(|change| change.is_one_word_in_place()) {
-            changes.sort_unstable_by_key(|change| change.found.home.number);
+            changes.sort_unstable_by_key(|change| self.number(change.found.home));
             let stored = self.store_words(changes, None);
             return Ok(stored.ok_or(NotStored::Changed)?);
         }
@@ -114,7 +114,7 @@ impl Table {
             return Some(());
         };
         let home = change.found.home;
-        match held.filter(|held| held.number == home.number) {
+        match held.filter(|held| held.number == self.number(home)) {
             None => {
                 let mut held = self.claim(home)?;
                 self.store_words(others, Some(&mut held))?;
@@ -122,7 +122,7 @@ impl Table {
             }
             Some(held) => {
                 // Seen twice: it must have been the same both times.
-                held.claimed.seen().same(home.seen).then_some(())?;
+                held.claimed.seen().same(home).then_some(())?;
                 self.store_words(others, Some(held))?;
                 change.set_in_place(held);
             }
@@ -172,9 +172,9 @@ impl Table {
         };
         for (index, change) in changes.iter().enumerate() {
             let (bucket, slot, is_new) = match change.found.place {
-                Place::Here(slot) => (change.found.home.number, slot, false),
+                Place::Here(slot) => (self.number(change.found.home), slot, false),
                 Place::Nowhere(other) => {
-                    let homes = [change.found.home.number, other.number];
+                    let homes = [change.found.home, other].map(|home| self.number(home));
                     let reserved = self.reserve(held, homes, change.key, terms, &own, hands);
                     let (bucket, slot) = reserved.map_err(|full| (index, full))?;
                     (bucket, slot, true)
@@ -234,15 +234,15 @@ impl Table {
 
     /// Claims all the buckets concerned, unless one has changed since it was seen.
     fn hold<'t>(&self, changes: &[&mut Change<'t>], held: &mut HeldBuckets<'t>) -> Option<()> {
-        let mut homes: ArrayVec<Home<'t>, { 2 * MAX_CHANGES }> = ArrayVec::new();
+        let mut homes: ArrayVec<Seen<'t>, { 2 * MAX_CHANGES }> = ArrayVec::new();
         for home in changes.iter().flat_map(|change| change.found.homes()) {
             homes.try_push(home).ok()?;
         }
-        homes.sort_unstable_by_key(|home| home.number);
+        homes.sort_unstable_by_key(|&home| self.number(home));
         for home in homes {
-            match held.last().filter(|last| last.number == home.number) {
+            match held.last().filter(|last| last.number == self.number(home)) {
                 // Seen twice: it must have been the same both times.
-                Some(last) => last.claimed.seen().same(home.seen).then_some(())?,
+                Some(last) => last.claimed.seen().same(home).then_some(())?,
                 None => held.try_push(self.claim(home)?).ok()?,
             }
         }
