@@ -103,7 +103,7 @@ impl TokenBucket {
     }
 
     /// The whole tokens in the bucket.
-    #[inline]
+    #[inline(always)]
     fn tokens(&self, full_at: FullAt, now: u64) -> u64 {
         let missing_ns = full_at.whole - now;
         let used = match missing_ns.checked_mul(self.limit) {

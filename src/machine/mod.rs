@@ -100,7 +100,9 @@ impl Layout {
 /// Which of the buckets it is.
 #[inline]
 fn number(buckets: &[Bucket], bucket: &Bucket) -> u32 {
-    let offset = std::ptr::from_ref(bucket).addr() - buckets.as_ptr().addr();
+    let offset = std::ptr::from_ref(bucket)
+        .addr()
+        .wrapping_sub(buckets.as_ptr().addr());
     (offset / size_of::<Bucket>()) as u32
 }
 

@@ -2,8 +2,10 @@
 //! start over, if somebody else has changed the counter in between.
 
 use super::Decision;
+use super::rules::Rules;
 use crate::algorithm::{Ask, Decide, Visitor};
 use crate::clock::Clock;
+use crate::config::OnFull;
 use crate::hash::Key;
 use crate::rule::book::Limited;
 use crate::table::{Backoff, Change, Full, Homes, NotStored, Table, Terms};
@@ -28,77 +30,87 @@ pub(super) struct Attempt<'a> {
     pub cost: u64,
     pub time: Time,
     pub takes: bool,
-    pub evict: bool,
+    pub rules: &'a Rules,
 }
 
 impl Attempt<'_> {
     /// Tries until nobody was faster.
     #[inline(always)]
     pub fn until_done(self, out: &mut Decision) -> Result<(), Full> {
-        self.limit.counter.visit(Until(self, out))
+        match self.once(out) {
+            Ok(()) => Ok(()),
+            Err(NotStored::Full(full)) => Err(full),
+            Err(NotStored::Changed) => self.again(out),
+        }
+    }
+
+    /// Apart, so that nothing is kept for it on the way of the first try.
+    #[cold]
+    #[inline(never)]
+    fn again(mut self, out: &mut Decision) -> Result<(), Full> {
+        self.time = Time::Now;
+        let mut backoff = Backoff::new();
+        loop {
+            backoff.pause();
+            match self.once(out) {
+                Ok(()) => return Ok(()),
+                Err(NotStored::Full(full)) => return Err(full),
+                Err(NotStored::Changed) => {}
+            }
+        }
     }
 
     /// One try.
     #[inline(always)]
-    fn once(
-        &self,
-        algorithm: &impl Decide,
-        time: Time,
-        out: &mut Decision,
-    ) -> Result<(), NotStored> {
+    fn once(&self, out: &mut Decision) -> Result<(), NotStored> {
+        self.limit.counter.visit(Once(self, out))
+    }
+}
+
+/// One try of an attempt, and the place for its answer.
+struct Once<'a, 't, 'o>(&'a Attempt<'t>, &'o mut Decision);
+
+impl Visitor for Once<'_, '_, '_> {
+    type Output = Result<(), NotStored>;
+
+    #[inline(always)]
+    fn visit(self, algorithm: &impl Decide) -> Result<(), NotStored> {
+        let Once(attempt, out) = self;
         let &Attempt {
-            table, key, homes, ..
-        } = self;
-        let found = table.find_in(homes, key);
-        let now = match time {
-            Time::Now => self.clock.now_by(table.anchor()),
+            table, limit, key, cost, ..
+        } = attempt;
+        let found = table.find_in(attempt.homes, key);
+        let now = match attempt.time {
+            Time::Now => attempt.clock.now_by(table.anchor()),
             Time::At(now) => now,
         };
         let mut edit = None;
         let log = || table.log(&found);
-        let (state, cost) = (found.state, self.cost);
+        let state = found.state;
         let verdict = algorithm.decide(Ask { state, now, cost }, log, &mut edit);
-        if verdict.stepped_back && matches!(time, Time::At(_)) {
+        if verdict.stepped_back && matches!(attempt.time, Time::At(_)) {
             // The counter is ahead of an old reading: that shows nothing of the clock.
             return Err(NotStored::Changed);
         }
-        if verdict.changes && self.takes {
+        // Filled in before the counter changes, and anew if somebody was faster: then none of
+        // it need be kept so long.
+        if verdict.allowed {
+            out.allow(limit, &verdict);
+        } else {
+            out.refuse(limit, &verdict);
+        }
+        if verdict.changes && attempt.takes {
             let change = Change {
                 key,
                 found,
                 next: verdict.next,
-                weight: self.limit.scale.weight(verdict.remaining),
+                weight: limit.scale.weight(verdict.remaining),
                 edit,
             };
-            let evict = self.evict;
-            table.store(change, Terms { now, evict })?;
+            let evict = attempt.rules.on_full == OnFull::Evict;
+            table.store(change, Terms { now, evict })
         } else {
-            table.keep(found)?;
-        }
-        out.fill(self.limit, &verdict);
-        Ok(())
-    }
-}
-
-/// An attempt, and the place for its answer.
-struct Until<'a, 'o>(Attempt<'a>, &'o mut Decision);
-
-impl Visitor for Until<'_, '_> {
-    type Output = Result<(), Full>;
-
-    #[inline(always)]
-    fn visit(self, algorithm: &impl Decide) -> Result<(), Full> {
-        let Until(attempt, out) = self;
-        let (mut time, mut backoff) = (attempt.time, Backoff::new());
-        loop {
-            match attempt.once(algorithm, time, out) {
-                Ok(()) => return Ok(()),
-                Err(NotStored::Full(full)) => return Err(full),
-                Err(NotStored::Changed) => {
-                    time = Time::Now;
-                    backoff.pause();
-                }
-            }
+            table.keep(found)
         }
     }
 }

@@ -54,23 +54,32 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// What the one limit of a rule says. Field by field, since the whole would be put
-    /// together elsewhere first.
+    /// What the one limit of a rule says that allows. Field by field, since the whole would
+    /// be put together elsewhere first.
     #[inline(always)]
-    pub(super) fn fill(&mut self, limit: &Limited, verdict: &Verdict) {
-        let refused = !verdict.allowed;
-        self.allowed = verdict.allowed;
+    pub(super) fn allow(&mut self, limit: &Limited, verdict: &Verdict) {
+        self.allowed = true;
+        self.denied_by = 0;
+        self.retry_after_ms = 0;
+        self.fill(limit, verdict);
+    }
+
+    /// The same of one that refuses.
+    #[inline(always)]
+    pub(super) fn refuse(&mut self, limit: &Limited, verdict: &Verdict) {
+        self.allowed = false;
+        self.denied_by = 1;
+        self.retry_after_ms = whole_ms(verdict.retry_ns);
+        self.fill(limit, verdict);
+    }
+
+    #[inline(always)]
+    fn fill(&mut self, limit: &Limited, verdict: &Verdict) {
         self.flags = 0;
         self.limit_count = 1;
         self.limit_index = 0;
-        self.denied_by = u8::from(refused);
         self.limit = limit.capacity;
         self.remaining = verdict.remaining;
-        self.retry_after_ms = if refused {
-            whole_ms(verdict.retry_ns)
-        } else {
-            0
-        };
         self.reset_after_ms = up_to_ms(verdict.reset_ns);
         self.window_ms = limit.window_ms;
         self.name = limit.name_alone;

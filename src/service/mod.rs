@@ -339,7 +339,7 @@ impl Service {
                     cost: request.cost,
                     time,
                     takes: mode == Mode::Take,
-                    evict: rules.on_full == OnFull::Evict,
+                    rules,
                 };
                 if let Err(full) = attempt.until_done(out) {
                     let wait_ns = (rules.on_full != OnFull::Allow).then_some(full.wait_ns);
