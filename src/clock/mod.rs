@@ -266,9 +266,15 @@ impl fmt::Debug for Clock {
 }
 
 /// Reads a clock of the system, up to [`MAX_NS`]; a time before 1970 counts as 0.
-#[inline]
+#[inline(never)]
 fn read(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
-    let seconds = time.tv_sec.saturating_mul(1_000_000_000);
-    seconds.saturating_add(time.tv_nsec).max(0).unsigned_abs()
+    let (seconds, ns) = (time.tv_sec as u64, time.tv_nsec as u64);
+    if seconds < MAX_NS / 1_000_000_000 {
+        seconds * 1_000_000_000 + ns
+    } else if time.tv_sec < 0 {
+        0
+    } else {
+        MAX_NS
+    }
 }
