@@ -79,12 +79,22 @@ impl TokenBucket {
         if state.idle_at - now > self.farthest && self.is_too_far(state, now) {
             return (full_now.plus(self.depth, self.limit), true);
         }
-        let early = state.data & !OVERDRAWN;
         let full_at = FullAt {
             whole: state.idle_at,
-            early: if early < self.limit { early } else { 0 },
+            early: if state.data < self.limit {
+                state.data
+            } else {
+                self.early_of_marked(state.data)
+            },
         };
         (full_at, false)
+    }
+
+    /// What is behind the mark of a bucket that is overdrawn.
+    #[cold]
+    fn early_of_marked(&self, data: u64) -> u64 {
+        let early = data & !OVERDRAWN;
+        if early < self.limit { early } else { 0 }
     }
 
     /// Whether a state lies further ahead than a bucket that is not in debt can, and is
@@ -95,11 +105,11 @@ impl TokenBucket {
         !in_debt || state.idle_at - now - self.farthest > self.window.get()
     }
 
-    /// The first ns at which a bucket that is full at `full_at` is not overdrawn.
+    /// How long a bucket that is full at `full_at` is overdrawn.
     #[inline]
-    fn opens_at(&self, full_at: FullAt) -> u64 {
+    fn debt_ns(&self, full_at: FullAt, now: u64) -> u64 {
         let carry = u64::from(self.depth.part + full_at.early >= self.limit);
-        full_at.whole.saturating_sub(self.depth.whole + carry)
+        (full_at.whole - now).saturating_sub(self.depth.whole + carry)
     }
 
     /// The whole tokens in the bucket.
@@ -165,9 +175,9 @@ impl Decide for TokenBucket {
             return refused(NEVER);
         }
         let charged = full_at.plus(self.price(cost), self.limit);
-        let opens_at = self.opens_at(charged);
-        if opens_at > now {
-            return refused(opens_at - now);
+        let debt_ns = self.debt_ns(charged, now);
+        if debt_ns > 0 {
+            return refused(debt_ns);
         }
         Verdict {
             allowed: true,
@@ -202,7 +212,7 @@ impl Decide for TokenBucket {
         let State { idle_at, data } = charged.state();
         Verdict {
             remaining: self.tokens(charged, now),
-            retry_ns: self.opens_at(charged.plus(self.token, self.limit)) - now,
+            retry_ns: self.debt_ns(charged.plus(self.token, self.limit), now),
             reset_ns: charged.whole - now,
             changes: true,
             next: State {

@@ -32,21 +32,21 @@ pub(crate) struct Weight(u8);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     quota: u64,
-    zeros: u32,
+    /// The weight of all of it, and how many leading zeros it has.
+    top: u32,
 }
 
 impl Scale {
     pub fn new(quota: u64) -> Scale {
-        let zeros = quota.leading_zeros();
-        Scale { quota, zeros }
+        let top = 15 + quota.leading_zeros();
+        Scale { quota, top }
     }
 
     #[inline]
     pub fn weight(self, remaining: u64) -> Weight {
-        let used = self.quota.saturating_sub(remaining);
-        // What is used is never more than all.
-        let halvings = used.leading_zeros() - self.zeros;
-        Weight(15u32.saturating_sub(halvings) as u8)
+        // What is left is never more than all.
+        let used = self.quota.wrapping_sub(remaining);
+        Weight(self.top.saturating_sub(used.leading_zeros()) as u8 & 15)
     }
 }
 
