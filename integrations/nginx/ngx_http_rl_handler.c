@@ -2,6 +2,7 @@
 /*
  * What a request asks for: once a request, before access is checked. This is
  * the way that every request goes, and no step is in it that most do without.
+ * Those without a limit leave it before registers are saved for the others.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
@@ -10,6 +11,8 @@
 #include "ngx_http_rl_module.h"
 
 
+static ngx_int_t ngx_http_rl_decide(ngx_http_request_t *r,
+    ngx_http_rl_loc_conf_t *rlcf);
 static ngx_int_t ngx_http_rl_ask(ngx_http_request_t *r,
     ngx_http_rl_loc_conf_t *rlcf, ngx_http_rl_answer_t *answer);
 
@@ -17,22 +20,26 @@ static ngx_int_t ngx_http_rl_ask(ngx_http_request_t *r,
 ngx_int_t
 ngx_http_rl_handler(ngx_http_request_t *r)
 {
-    ngx_int_t                   rc;
-    ngx_http_rl_answer_t       *answer;
-    ngx_http_rl_loc_conf_t     *rlcf;
-    ngx_http_variable_value_t  *place;
+    ngx_http_rl_loc_conf_t  *rlcf;
 
     rlcf = ngx_http_get_module_loc_conf(r, ngx_http_rl_module);
 
-    if (rlcf->limits == NULL || r != r->main) {
+    if (rlcf->limits == NULL || r != r->main
+        || r->variables[rlcf->answer].valid)
+    {
         return NGX_DECLINED;
     }
 
-    place = &r->variables[rlcf->answer];
+    return ngx_http_rl_decide(r, rlcf);
+}
 
-    if (place->valid) {
-        return NGX_DECLINED;
-    }
+
+__attribute__((noinline)) static ngx_int_t
+ngx_http_rl_decide(ngx_http_request_t *r, ngx_http_rl_loc_conf_t *rlcf)
+{
+    ngx_int_t                   rc;
+    ngx_http_rl_answer_t       *answer;
+    ngx_http_variable_value_t  *place;
 
     answer = ngx_palloc(r->pool, sizeof(ngx_http_rl_answer_t));
     if (answer == NULL) {
@@ -50,6 +57,7 @@ ngx_http_rl_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    place = &r->variables[rlcf->answer];
     place->data = (u_char *) answer;
     place->valid = 1;
 

@@ -185,6 +185,34 @@ ngx_http_rl_answer(ngx_http_request_t *r)
 }
 
 
+/* a variable that has no value yet, as ngx_http_get_indexed_variable() has it */
+
+static ngx_inline ngx_http_variable_value_t *
+ngx_http_rl_evaluate(ngx_http_request_t *r, ngx_uint_t index)
+{
+    ngx_http_variable_t        *v;
+    ngx_http_variable_value_t  *vv;
+    ngx_http_core_main_conf_t  *cmcf;
+
+    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
+
+    v = (ngx_http_variable_t *) cmcf->variables.elts + index;
+    vv = &r->variables[index];
+
+    if (v->get_handler(r, vv, v->data) != NGX_OK) {
+        vv->valid = 0;
+        vv->not_found = 1;
+        return NULL;
+    }
+
+    if (v->flags & NGX_HTTP_VAR_NOCACHEABLE) {
+        vv->no_cacheable = 1;
+    }
+
+    return vv;
+}
+
+
 /* a constant or a single variable is looked up here, and no script is run */
 
 static ngx_inline ngx_int_t
@@ -205,7 +233,17 @@ ngx_http_rl_value(ngx_http_request_t *r, ngx_http_rl_value_t *value,
         return NGX_OK;
     }
 
-    vv = ngx_http_get_flushed_variable(r, value->variable);
+    vv = &r->variables[value->variable];
+
+    if (vv->valid || vv->not_found) {
+
+        if (vv->no_cacheable) {
+            vv = ngx_http_get_flushed_variable(r, value->variable);
+        }
+
+    } else {
+        vv = ngx_http_rl_evaluate(r, value->variable);
+    }
 
     if (vv == NULL) {
         return NGX_ERROR;
