@@ -42,12 +42,13 @@ def table(situations, module):
     row("instructions a request", "no limiter", "`limit_req` adds", "rl adds")
     row("---", "---:", "---:", "---:")
     for situation in situations:
-        base = instructions(setups.unlimited(situation, module))
-        adding = [make(situation, module) for make in (setups.limit_req, setups.rl)]
+        base = instructions(setups.unlimited(situation))
+        adding = [setups.limit_req(situation), setups.rl(situation, module)]
         row(situation.name, f"{base:,.0f}",
             *[f"{instructions(setup) - base:,.0f}" if setup else "" for setup in adding])
-    loaded = setups.unlimited(situations[0], module)
-    passing_by = instructions(loaded) - instructions(loaded._replace(main=""))
+    none = setups.unlimited(setups.SITUATIONS[0])
+    loaded = none._replace(main=f"load_module {module};")
+    passing_by = instructions(loaded) - instructions(none)
     print(f"\nThe module adds {passing_by:.0f} to a request that has no limit.")
 
 
@@ -59,8 +60,7 @@ def instructions(setup):
 
 def profiles(situations, module):
     for situation in situations:
-        rl, base = (make(situation, module) for make in (setups.rl, setups.unlimited))
-        added = costs(rl).minus(costs(base))
+        added = costs(setups.rl(situation, module)).minus(costs(setups.unlimited(situation)))
         print(f"## {situation.name}\n")
         functions(added)
         files(added)

@@ -1,6 +1,6 @@
 """What is measured: nginx without a limiter, with limit_req, and with the rl module, in
-situations that are the same for all three. In all of them the module is loaded, as limit_req
-always is: what nginx takes to pass by a limiter that has nothing to do is in neither's figure.
+situations that are the same for all three. Only where it is asked is the rl module loaded, so
+that what nginx takes to come to it counts for it. limit_req is always there.
 
 A limit that allows is one that nobody reaches; one that refuses lets the first request
 pass. The answer is an empty GIF, or the page of status 429. Where requests are refused,
@@ -54,23 +54,22 @@ class Setup(NamedTuple):
     rules: str = ""
 
 
-def setup(situation, module, http, location, variables):
+def setup(situation, http, location, variables):
     if situation.in_log:
         http += f"log_format limits '{variables}';"
         location += "access_log access.log limits;"
     return Setup(http, f"{location} empty_gif;", log_level="error" if situation.logged else "crit",
                  first=200, later=429 if situation.refused else 200,
-                 log_lines=int(situation.refused and situation.logged), new=situation.new,
-                 main=f"load_module {module};")
+                 log_lines=int(situation.refused and situation.logged), new=situation.new)
 
 
-def unlimited(situation, module):
+def unlimited(situation):
     refusal = "return 429;" if situation.refused else ""
-    made = setup(situation._replace(new=False, logged=True), module, "", refusal, "-")
+    made = setup(situation._replace(new=False, logged=True), "", refusal, "-")
     return made._replace(first=made.later, log_lines=0)
 
 
-def limit_req(situation, module):
+def limit_req(situation):
     """None for what it does not have."""
     if situation.fields or situation.in_log == "all":
         return None
@@ -79,7 +78,7 @@ def limit_req(situation, module):
     key = situation.key + situation.api
     http = "".join(f"limit_req_zone {key} zone={zone}:16m rate=1r/m;" for zone in zones)
     location = "".join(f"limit_req zone={zone} {burst};" for zone in zones)
-    return setup(situation, module, http, location + "limit_req_status 429;", "$limit_req_status")
+    return setup(situation, http, location + "limit_req_status 429;", "$limit_req_status")
 
 
 def rl(situation, module):
@@ -89,5 +88,5 @@ def rl(situation, module):
     variables = "$rl_status" + (f" {more}" if situation.in_log == "all" else "")
     limits = ["token-bucket,{},1h", "token-bucket,{},1d,per=user"][:situation.limits]
     rules = " + ".join(limits).format(*[1 if situation.refused else 1_000_000] * 2)
-    made = setup(situation, module, "rl_zone zone 16m limits.rules;", location, variables)
-    return made._replace(rules=f"default = {rules}\n")
+    made = setup(situation, "rl_zone zone 16m limits.rules;", location, variables)
+    return made._replace(main=f"load_module {module};", rules=f"default = {rules}\n")

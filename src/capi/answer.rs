@@ -42,10 +42,7 @@ pub(super) unsafe fn answer(
         return wrong_argument(service);
     };
     // SAFETY: as above.
-    let Ok(request) = (unsafe { request.read() }) else {
-        return wrong_argument(service);
-    };
-    let Ok(request) = request.valid() else {
+    let Ok(request) = (unsafe { request.read_valid() }) else {
         return wrong_argument(service);
     };
     if !finishes(|| ask(&asked.0, request, place)) {

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use super::answer::{answer, answer_all, checked, read_all, whole};
 use super::decision::rl_decision;
-use super::ffi::Failure;
+use super::ffi::{Failure, string_len};
 use super::request::{RL_NUL, rl_request};
 use super::service::rl_service;
 use super::status::rl_status;
@@ -32,9 +32,12 @@ pub unsafe extern "C" fn rl_check(
     api: *const c_char,
     out: *mut rl_decision,
 ) -> rl_status {
-    let (user, api) = (user.cast(), api.cast());
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
-    unsafe { rl_check_bytes(service, user, RL_NUL, api, RL_NUL, 1, out) }
+    unsafe {
+        let (user_len, api_len) = (string_len(user), string_len(api));
+        let (user, api) = (user.cast(), api.cast());
+        rl_check_bytes(service, user, user_len, api, api_len, 1, out)
+    }
 }
 
 /// The same for names of any bytes and for any cost. If the answer is yes, cost units

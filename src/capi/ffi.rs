@@ -173,23 +173,29 @@ pub(super) unsafe fn put_cut(text: &[u8], buf: *mut c_char, size: usize) {
     }
 }
 
-/// A user's or an API's name.
+/// A user's or an API's name that is somewhere and has a length.
 #[inline(always)]
-pub(super) unsafe fn name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], WrongRequest> {
-    if name.is_null() || len > MAX_NAME {
-        // SAFETY: the caller's word on the name.
-        return unsafe { unusual_name(name, len) };
-    }
+pub(super) unsafe fn plain_name<'a>(name: *const c_void, len: usize) -> Option<&'a [u8]> {
+    let is_plain = !name.is_null() && len <= MAX_NAME;
     // SAFETY: not NULL, so by the caller's word `len` bytes.
-    Ok(unsafe { slice::from_raw_parts(name.cast(), len) })
+    is_plain.then(|| unsafe { slice::from_raw_parts(name.cast(), len) })
 }
 
-/// A name that ends with its NUL, or is empty and nowhere, or is none.
-#[inline(never)]
-unsafe fn unusual_name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], WrongRequest> {
+/// How long a C string is, as the length of a name: RL_NUL where there is none.
+#[inline(always)]
+pub(super) unsafe fn string_len(string: *const c_char) -> usize {
+    if string.is_null() {
+        return RL_NUL;
+    }
+    // SAFETY: not NULL, so by the caller's word a string, read no further than its NUL.
+    unsafe { libc::strnlen(string, MAX_NAME + 1) }
+}
+
+/// A user's or an API's name; it may also end with its NUL, or be empty and nowhere.
+pub(super) unsafe fn name<'a>(name: *const c_void, len: usize) -> Result<&'a [u8], WrongRequest> {
     let len = match len {
-        // SAFETY: not NULL, so by the caller's word a string, read no further than its NUL.
-        RL_NUL if !name.is_null() => unsafe { libc::strnlen(name.cast(), MAX_NAME + 1) },
+        // SAFETY: NULL, or by the caller's word a string.
+        RL_NUL => unsafe { string_len(name.cast()) },
         len => len,
     };
     if len > MAX_NAME {

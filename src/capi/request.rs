@@ -2,8 +2,9 @@
 
 use std::ffi::c_void;
 
-use super::ffi::{WrongRequest, name};
-use crate::service::Request;
+use super::ffi::{WrongRequest, name, plain_name};
+use super::answer::whole;
+use crate::service::{Request, Valid};
 
 /// As the length of a name or text: it ends at its first NUL. A name is searched for
 /// it no further than 65,536 bytes.
@@ -31,9 +32,9 @@ pub struct rl_request {
 
 impl rl_request {
     /// The request with its names as slices; they must live for `'a`.
-    #[inline(always)]
     pub(super) unsafe fn read<'a>(&self) -> Result<Request<'a>, WrongRequest> {
-        if self.cost == 0 {
+        let &rl_request { cost, .. } = self;
+        if cost == 0 {
             return Err(WrongRequest);
         }
         // SAFETY: NULL, or by the caller's word names of these lengths.
@@ -43,7 +44,42 @@ impl rl_request {
                 name(self.api, self.api_len)?,
             )
         };
-        let cost = self.cost;
         Ok(Request { user, api, cost })
     }
+
+    /// The same, found to make sense, on the way of a check: names that are given by
+    /// their lengths are not looked at any further.
+    #[inline(always)]
+    pub(super) unsafe fn read_valid<'a>(&self) -> Result<Valid<'a>, WrongRequest> {
+        let &rl_request {
+            user,
+            user_len,
+            api,
+            api_len,
+            cost,
+        } = self;
+        // SAFETY: NULL, or by the caller's word names of these lengths.
+        let names = unsafe { (plain_name(user, user_len), plain_name(api, api_len)) };
+        let (Some(user), Some(api)) = names else {
+            // SAFETY: as above.
+            return unsafe { read_unusual(user, user_len, api, api_len, cost) };
+        };
+        let request = Request { user, api, cost };
+        request.valid().map_err(|_| WrongRequest)
+    }
+}
+
+/// Apart, and by its parts, so that the others stay in registers.
+#[inline(never)]
+unsafe fn read_unusual<'a>(
+    user: *const c_void,
+    user_len: usize,
+    api: *const c_void,
+    api_len: usize,
+    cost: u64,
+) -> Result<Valid<'a>, WrongRequest> {
+    let request = whole(user, user_len, api, api_len, cost);
+    // SAFETY: NULL, or by the caller's word names of these lengths.
+    let request = unsafe { request.read() }?;
+    request.valid().map_err(|_| WrongRequest)
 }
