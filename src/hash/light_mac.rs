@@ -59,9 +59,9 @@ impl LightMac {
         if message.len() > PIECE {
             return self.long(kind, message);
         }
-        let mut tag = 0;
-        let last = Finish(padded(kind, message), &mut tag);
-        self.last.encrypt_with_backend(last);
+        let mut block = padded(kind, message);
+        self.last.encrypt_with_backend(Finish(&mut block));
+        let [tag, _] = block;
         tag
     }
 
@@ -70,12 +70,13 @@ impl LightMac {
         let pieces = message.len().div_ceil(PIECE).saturating_sub(1);
         let parts = message.split_at_checked(pieces * PIECE);
         let (pieces, last) = parts.unwrap_or((&[], message));
-        let (mut sum, mut tag) = ([0; 2], 0);
+        let mut sum = [0; 2];
         self.pieces.encrypt_with_backend(AddUp(pieces, &mut sum));
         let [low, high] = padded(kind, last);
         let [sum_low, sum_high] = sum;
-        let last = Finish([low ^ sum_low, high ^ sum_high], &mut tag);
-        self.last.encrypt_with_backend(last);
+        let mut block = [low ^ sum_low, high ^ sum_high];
+        self.last.encrypt_with_backend(Finish(&mut block));
+        let [tag, _] = block;
         tag
     }
 }
@@ -100,8 +101,8 @@ impl<const A: u8, const B: u8> BlockCipherEncClosure for Short<'_, A, B> {
     }
 }
 
-/// Encrypts the last block of a message.
-struct Finish<'a>([u64; 2], &'a mut u64);
+/// Encrypts the last block of a message in its place.
+struct Finish<'a>(&'a mut [u64; 2]);
 
 impl BlockSizeUser for Finish<'_> {
     type BlockSize = U16;
@@ -110,8 +111,8 @@ impl BlockSizeUser for Finish<'_> {
 impl BlockCipherEncClosure for Finish<'_> {
     #[inline(always)]
     fn call<C: BlockCipherEncBackend<BlockSize = U16>>(self, cipher: &C) {
-        let Finish(words, tag) = self;
-        [*tag, _] = encrypt(cipher, words);
+        let Finish(block) = self;
+        *block = encrypt(cipher, *block);
     }
 }
 

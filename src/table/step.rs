@@ -34,7 +34,7 @@ impl<'t> Change<'t> {
     #[inline(always)]
     pub(super) fn is_one_word(&self) -> bool {
         let (old, new) = (self.found.state, self.next);
-        old.idle_at == new.idle_at || old.data == new.data || old.idle_at == 0
+        old.data == new.data || old.idle_at == new.idle_at || old.idle_at == 0
     }
 
     /// Whether that is all: the counter is there, and keeps no log or leaves it as it is.
