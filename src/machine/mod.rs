@@ -85,6 +85,24 @@ impl Layout {
         (in_range && layout.checked_bytes().is_some()).then_some(layout)
     }
 
+    /// The number of a bucket, by a random word: less than there are buckets.
+    #[inline]
+    fn home(self, word: u64) -> u32 {
+        ((u128::from(word) * self.buckets as u128) >> 64) as u32
+    }
+
+    /// The other of two buckets: their numbers add up to that of a random word, modulo the
+    /// number of buckets. It is less than that if `home` is.
+    #[inline]
+    pub fn other_home(self, home: u32, word: u64) -> u32 {
+        let sum = self.home(word);
+        if sum >= home {
+            sum - home
+        } else {
+            sum + (self.buckets as u32 - home)
+        }
+    }
+
     /// The bytes that the whole region takes.
     pub fn bytes(self) -> usize {
         HEADER_BYTES + self.buckets * BUCKET_BYTES + self.chunks * CHUNK_BYTES
@@ -165,6 +183,15 @@ mod mapped {
         pub fn buckets(&self) -> &[Bucket] {
             // SAFETY: they lie in the memory, by `divided` and `Layout::bytes`.
             unsafe { self.mapping.slice(HEADER_BYTES, self.layout.buckets) }
+        }
+
+        /// Two buckets, by a random word and by one that gives the sum of their numbers.
+        #[inline]
+        pub fn homes(&self, word: u64, sum: u64) -> [&Bucket; 2] {
+            let first = self.layout.home(word);
+            let homes = [first, self.layout.other_home(first, sum)];
+            // SAFETY: both numbers are less than that of the buckets, see `Layout`.
+            homes.map(|number| unsafe { self.buckets().get_unchecked(number as usize) })
         }
 
         /// The bucket of a number; a number out of range means the last one.
@@ -248,6 +275,11 @@ mod modelled {
             &self.buckets[number as usize]
         }
 
+        pub fn homes(&self, word: u64, sum: u64) -> [&Bucket; 2] {
+            let first = self.layout.home(word);
+            [first, self.layout.other_home(first, sum)].map(|number| self.bucket(number))
+        }
+
         pub fn number(&self, bucket: &Bucket) -> u32 {
             number(&self.buckets, bucket)
         }
@@ -270,6 +302,21 @@ mod tests {
                 let checked = Layout::checked(buckets as u64, chunks as u64);
                 assert_eq!(checked, Some(Layout { buckets, chunks }), "{memory}");
                 assert!(checked.unwrap().bytes() <= memory.max(HEADER_BYTES + BUCKET_BYTES));
+            }
+        }
+    }
+
+    /// No bound is checked where two homes become buckets.
+    #[test]
+    fn homes_are_among_the_buckets_and_lead_to_each_other() {
+        let words = [0, 1, 1 << 32, u64::MAX / 3, u64::MAX / 2, u64::MAX - 1, u64::MAX];
+        for buckets in [1, 2, 3, 97, 1 << 20, MAX_BUCKETS - 1, MAX_BUCKETS] {
+            let layout = Layout { buckets, chunks: 0 };
+            for (word, sum) in words.iter().flat_map(|&a| words.map(|b| (a, b))) {
+                let first = layout.home(word);
+                let second = layout.other_home(first, sum);
+                assert!((first as usize) < buckets && (second as usize) < buckets);
+                assert_eq!(layout.other_home(second, sum), first);
             }
         }
     }

@@ -373,27 +373,11 @@ impl Table {
 
     #[inline]
     fn homes(&self, key: Key) -> Homes<'_> {
-        let first = self.scale(key.home);
-        let homes = [first, self.other_home(first, key.fingerprint)];
-        homes.map(|number| self.bucket(number))
+        self.region.homes(key.home, key.fingerprint)
     }
 
-    /// The other bucket of a counter that may stand in `home`: the two add up to a
-    /// number that its fingerprint gives, modulo the number of buckets.
-    #[inline]
+    /// The other bucket of a counter that may stand in `home`.
     fn other_home(&self, home: u32, fingerprint: u64) -> u32 {
-        let sum = self.scale(fingerprint);
-        if sum >= home {
-            sum - home
-        } else {
-            sum + (self.region.layout().buckets as u32 - home)
-        }
-    }
-
-    /// A random word, as the number of a bucket.
-    #[inline]
-    fn scale(&self, word: u64) -> u32 {
-        let buckets = self.region.layout().buckets as u128;
-        ((u128::from(word) * buckets) >> 64) as u32
+        self.region.layout().other_home(home, fingerprint)
     }
 }
