@@ -1,7 +1,5 @@
-//! How a service is asked: the parts of a request come together, answers go where the
-//! caller wants them, and what fails here is counted.
-
-use std::ffi::c_void;
+//! How a service is asked: answers go where the caller wants them, and what fails here is
+//! counted.
 
 use super::decision::{refusal, refusals, rl_decision};
 use super::ffi::{Failure, borrow, catch, finishes, status_of};
@@ -9,24 +7,6 @@ use super::request::rl_request;
 use super::service::{NO_SERVICE, rl_service};
 use super::status::{RL_ERR_ARGUMENT, RL_ERR_INTERNAL, RL_OK, rl_status};
 use crate::service::{Decision, Request, Service, Valid};
-
-/// A request from its parts.
-#[inline(always)]
-pub(super) fn whole(
-    user: *const c_void,
-    user_len: usize,
-    api: *const c_void,
-    api_len: usize,
-    cost: u64,
-) -> rl_request {
-    rl_request {
-        user,
-        user_len,
-        api,
-        api_len,
-        cost,
-    }
-}
 
 /// Asks the service one question; the answer is a refusal where it has none.
 #[inline(always)]
@@ -114,6 +94,7 @@ pub(super) unsafe fn read_all<'a>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::whole;
     use super::*;
     use crate::config::Config;
 

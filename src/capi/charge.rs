@@ -3,9 +3,10 @@
 
 use std::ffi::c_void;
 
-use super::answer::{answer, checked, whole};
+use super::answer::{answer, checked};
 use super::decision::rl_decision;
 use super::ffi::{name, status_of};
+use super::request::whole;
 use super::service::rl_service;
 use super::status::rl_status;
 use crate::service::Service;

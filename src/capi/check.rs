@@ -2,10 +2,10 @@
 
 use std::ffi::{c_char, c_void};
 
-use super::answer::{answer, answer_all, checked, read_all, whole};
+use super::answer::{answer, answer_all, checked, read_all};
 use super::decision::rl_decision;
 use super::ffi::{Failure, string_len};
-use super::request::{RL_NUL, rl_request};
+use super::request::{RL_NUL, rl_request, whole};
 use super::service::rl_service;
 use super::status::rl_status;
 use crate::service::Service;

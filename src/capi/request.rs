@@ -3,7 +3,6 @@
 use std::ffi::c_void;
 
 use super::ffi::{WrongRequest, name, plain_name};
-use super::answer::whole;
 use crate::service::{Request, Valid};
 
 /// As the length of a name or text: it ends at its first NUL. A name is searched for
@@ -28,6 +27,24 @@ pub struct rl_request {
     pub api_len: usize,
     /// Units of the quota that it takes, at least 1.
     pub cost: u64,
+}
+
+/// A request from its parts.
+#[inline(always)]
+pub(super) fn whole(
+    user: *const c_void,
+    user_len: usize,
+    api: *const c_void,
+    api_len: usize,
+    cost: u64,
+) -> rl_request {
+    rl_request {
+        user,
+        user_len,
+        api,
+        api_len,
+        cost,
+    }
 }
 
 impl rl_request {

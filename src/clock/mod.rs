@@ -269,12 +269,39 @@ impl fmt::Debug for Clock {
 #[inline(never)]
 fn read(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
-    let (seconds, ns) = (time.tv_sec as u64, time.tv_nsec as u64);
-    if seconds < MAX_NS / 1_000_000_000 {
-        seconds * 1_000_000_000 + ns
-    } else if time.tv_sec < 0 {
+    ns_of(time.tv_sec, time.tv_nsec)
+}
+
+/// One comparison, where the time is one that clocks show.
+#[inline(always)]
+fn ns_of(seconds: i64, ns: i64) -> u64 {
+    if (seconds as u64) < MAX_NS / 1_000_000_000 {
+        seconds as u64 * 1_000_000_000 + ns as u64
+    } else if seconds < 0 {
         0
     } else {
         MAX_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_is_no_reading_is_the_nearest_that_is() {
+        assert_eq!(ns_of(0, 0), 0);
+        assert_eq!(ns_of(1, 999_999_999), 1_999_999_999);
+        for before_1970 in [-1, i64::MIN] {
+            assert_eq!(ns_of(before_1970, 999_999_999), 0);
+        }
+        let last = (MAX_NS / 1_000_000_000) as i64;
+        assert_eq!(
+            ns_of(last - 1, 999_999_999),
+            last as u64 * 1_000_000_000 - 1
+        );
+        for too_late in [last, last + 1, i64::MAX] {
+            assert_eq!(ns_of(too_late, 999_999_999), MAX_NS);
+        }
     }
 }

@@ -309,7 +309,15 @@ mod tests {
     /// No bound is checked where two homes become buckets.
     #[test]
     fn homes_are_among_the_buckets_and_lead_to_each_other() {
-        let words = [0, 1, 1 << 32, u64::MAX / 3, u64::MAX / 2, u64::MAX - 1, u64::MAX];
+        let words = [
+            0,
+            1,
+            1 << 32,
+            u64::MAX / 3,
+            u64::MAX / 2,
+            u64::MAX - 1,
+            u64::MAX,
+        ];
         for buckets in [1, 2, 3, 97, 1 << 20, MAX_BUCKETS - 1, MAX_BUCKETS] {
             let layout = Layout { buckets, chunks: 0 };
             for (word, sum) in words.iter().flat_map(|&a| words.map(|b| (a, b))) {

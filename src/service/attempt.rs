@@ -77,7 +77,11 @@ impl Visitor for Once<'_, '_, '_> {
     fn visit(self, algorithm: &impl Decide) -> Result<(), NotStored> {
         let Once(attempt, out) = self;
         let &Attempt {
-            table, limit, key, cost, ..
+            table,
+            limit,
+            key,
+            cost,
+            ..
         } = attempt;
         let found = table.find_in(attempt.homes, key);
         let now = match attempt.time {

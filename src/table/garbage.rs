@@ -170,7 +170,7 @@ proptest! {
         while seats_first && recover_seats() {}
         for number in 0..LAYOUT.buckets as u32 {
             if table.bucket(number).held().is_some() {
-                table.wait_and_look(number);
+                table.wait_and_look(table.bucket(number));
             }
             prop_assert!(table.bucket(number).held().is_none());
         }
@@ -204,7 +204,7 @@ fn who_takes_over_a_bucket_of_rings_looks_at_no_chunk_twice() {
     assert_eq!(table.peers.holder(dead), Holder::Dead);
     let seen = table.bucket(0).try_look().unwrap();
     std::mem::forget(seen.claim(dead).unwrap());
-    table.wait_and_look(0);
+    table.wait_and_look(table.bucket(0));
     let totals = table.bucket(0).slots().map(|slot| {
         let first = table.pool().chunk(slot.log().first).unwrap();
         first.total()

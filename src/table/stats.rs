@@ -121,7 +121,8 @@ fn stripe(mark: u64) -> usize {
 
 #[inline]
 fn stripe_of(stack: u64, mark: u64) -> usize {
-    let mixed = (stack >> 16 ^ mark).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // The golden ratio for each half: neighbours in either come far apart.
+    let mixed = (stack >> 16 ^ mark).wrapping_mul(0x9e37_79b9_9e37_79b9);
     (mixed >> (u64::BITS - STRIPES.ilog2())) as usize
 }
 

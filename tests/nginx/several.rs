@@ -210,7 +210,7 @@ fn in_a_dry_run_an_error_refuses_nobody() {
     assert_eq!(server.access_log(1), ["ERROR"]);
 }
 
-/// Both may refuse, each by its own status, and neither disturbs the other.
+/// Both may refuse, each by its own status; who is refused here is not counted there.
 #[test]
 fn limit_req_may_stand_beside() {
     let server =
@@ -223,6 +223,7 @@ fn limit_req_may_stand_beside() {
             .start();
     let mut connection = server.connect();
     assert_eq!(connection.many("/?user=few&key=1", 3), [200, 200, 429]);
+    assert_eq!(connection.many("/?user=one&key=1", 3), [200, 200, 503]);
     assert_eq!(connection.many("/?user=many&key=2", 6)[..4], [200; 4]);
     let statuses = connection.many("/?user=other&key=2", 3);
     assert_eq!(statuses, [503; 3]);
