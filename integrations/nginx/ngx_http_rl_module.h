@@ -185,7 +185,11 @@ ngx_http_rl_answer(ngx_http_request_t *r)
 }
 
 
-/* a variable that has no value yet, as ngx_http_get_indexed_variable() has it */
+/*
+ * A variable that has no value yet, as ngx_http_get_indexed_variable() has it,
+ * less what the configuration has made sure of. What a variable is made of is
+ * looked up by nginx, which ends those that are made of themselves.
+ */
 
 static ngx_inline ngx_http_variable_value_t *
 ngx_http_rl_evaluate(ngx_http_request_t *r, ngx_uint_t index)

@@ -83,7 +83,8 @@ fn a_name_may_be_text_with_variables() {
     );
 }
 
-/// The address as text, as bytes, and what a map makes of it.
+/// The address as text, as bytes, and what a map makes of it; and such as have a value
+/// before they are asked for.
 #[test]
 fn variables_of_nginx_may_be_names() {
     let rules = "default = fixed-window,1,1000d\n\
@@ -92,10 +93,16 @@ fn variables_of_nginx_may_be_names() {
                  user.office = fixed-window,4,1000d\n";
     let server = Site::with_rules(rules)
         .http("map $remote_addr $who { default guest; ~^127\\. office; }")
+        .http("map $uri $now { volatile; default x; ~^/stale office; }")
         .server(
             "location /text { rl_limit shop user=$remote_addr api=x; empty_gif; }
              location /bytes { rl_limit shop user=$binary_remote_addr api=x; empty_gif; }
              location /map { rl_limit shop user=$who api=x; empty_gif; }
+             location /set { set $given office; rl_limit shop user=$given api=y; empty_gif; }
+             location /known { if ($who = guest) { return 403; }
+                               rl_limit shop user=$who api=z; empty_gif; }
+             location /stale { if ($now = x) { return 403; } rewrite ^ /later last; }
+             location /later { rl_limit shop user=$now api=later; empty_gif; }
              location ~ ^/of/(?<name>.*)$ { rl_limit shop user=$name api=x; empty_gif; }",
         )
         .start();
@@ -103,11 +110,32 @@ fn variables_of_nginx_may_be_names() {
         ("/text", 2),
         ("/bytes", 3),
         ("/map", 4),
+        ("/set", 4),
+        ("/known", 4),
+        ("/stale", 1),
         ("/of/office", 0),
         ("/of/x", 1),
     ] {
         let statuses = server.connect().many(path, 6);
         let passed = statuses.iter().filter(|&&status| status == 200).count();
         assert_eq!(passed, passes, "{path}");
+    }
+}
+
+/// nginx ends what would never end; then it has no value.
+#[test]
+fn a_variable_that_is_made_of_itself_is_the_empty_name() {
+    let rules = "default = deny\nuser.\"\" = fixed-window,1,1000d\n";
+    let server = Site::with_rules(rules)
+        .http("map $uri $self { default $self; }")
+        .http("map $uri $one { default $two; } map $uri $two { default $one; }")
+        .server("location /self { rl_limit shop user=$self api=x; empty_gif; }")
+        .server("location /two { rl_limit shop user=$one api=y; empty_gif; }")
+        .start();
+    let told = || server.error_log().matches("cycle while evaluating").count();
+    for path in ["/self", "/two"] {
+        let before = told();
+        assert_eq!(server.connect().many(path, 2), [200, 429], "{path}");
+        assert!(told() > before, "{path}");
     }
 }
