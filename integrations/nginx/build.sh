@@ -23,8 +23,13 @@ cd "$place/source"
 NGX_CONF_FLAGS=()
 [ ! -e conf_flags ] || . ./conf_flags
 
-if ! { ./configure "${NGX_CONF_FLAGS[@]}" --with-compat --with-cc-opt=-O2 \
-           --builddir="$place/objects" --add-dynamic-module="$here" &&
+# Hardened as distributions harden what they build.
+cc_opt="-O2 -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"
+cc_opt="$cc_opt -Wformat -Werror=format-security"
+ld_opt="-Wl,-z,relro -Wl,-z,now"
+
+if ! { ./configure "${NGX_CONF_FLAGS[@]}" --with-compat --with-cc-opt="$cc_opt" \
+           --with-ld-opt="$ld_opt" --builddir="$place/objects" --add-dynamic-module="$here" &&
        make -f "$place/objects/Makefile" modules; } > "$out" 2>&1; then
     tail -n 30 "$out" >&2
     echo "building the nginx module failed; all of the output is in $out" >&2
