@@ -105,7 +105,7 @@ test: tools nginx-tools server-tools ffi-tools deb-tools go-tools all ## Run all
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) test --locked
-	RUSTFLAGS="--cfg loom" $(CARGO) test --locked --target-dir $(TARGET)/loom --release --lib loom
+	RUSTFLAGS="--cfg loom" $(CARGO) test --locked --target-dir $(TARGET)/loom --profile loom --lib loom
 	$(MAKE) check-demo
 	$(MAKE) demo-prefork
 
@@ -213,8 +213,8 @@ test-deb: deb ## Install the packages in a new Debian system, and build a progra
 	@packaging/clean-system.sh $(BUILD)/deb
 
 man: $(BUILD)/man/rl.h.3 ## Make the manual pages into build/man/
-$(BUILD)/man/rl.h.3: packaging/man.py include/rl.h
-	@python3 packaging/man.py include/rl.h $(@D)
+$(BUILD)/man/rl.h.3: packaging/man.py docs/tools/header.py include/rl.h
+	@python3 -B packaging/man.py include/rl.h $(@D)
 
 install-man: man # with `install`, to MANDIR
 	@$(INSTALL) -d '$(DESTDIR)$(MANDIR)/man3' && cp -P $(BUILD)/man/*.3 '$(DESTDIR)$(MANDIR)/man3'

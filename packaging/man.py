@@ -6,48 +6,36 @@ with what its comment says. The name of every function leads to it. Nothing is w
 that is not in the header; indented lines there are tables and code, and stay as they are.
 """
 
-import pathlib
 import re
 import sys
 from itertools import groupby
+from pathlib import Path
 
-ENTRY = re.compile(r"/\*\*?\n?(?P<comment>.*?)\*/\n(?P<code>(?:[^\n]+\n)+)", re.S)
-FIELD = re.compile(r"    /\*\*\n(?P<comment>.*?)\*/\n    (?P<code>[^\n]+);\n", re.S)
-SECTION = re.compile(r"^/\* --- (.+?) -+ \*/\n", re.M)
-FUNCTION = re.compile(r"^[a-z].*?\b(rl_\w+)\(", re.M)
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "tools"))
+from header import Header  # noqa: E402
 
 
 def main(header, directory):
-    text = pathlib.Path(header).read_text(encoding="utf-8")
-    place = pathlib.Path(directory)
+    header, place = Header(header), Path(directory)
     place.mkdir(parents=True, exist_ok=True)
-    (place / "rl.h.3").write_text(page(text), encoding="utf-8")
-    for name in functions(text):
-        link = place / f"{name}.3"
-        link.unlink(missing_ok=True)
-        link.symlink_to("rl.h.3")
+    (place / "rl.h.3").write_text(page(header), encoding="utf-8")
+    for entry in header.entries():
+        if entry.kind == "function":
+            link = place / f"{entry.name}.3"
+            link.unlink(missing_ok=True)
+            link.symlink_to("rl.h.3")
 
 
-def functions(text):
-    return sorted(set(FUNCTION.findall(uncommented(text))))
+def page(header):
+    return "".join([title(header), synopsis(), *manual(header), *reference(header)])
 
 
-def uncommented(text):
-    return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-
-
-def page(text):
-    opening, body = text.split("*/\n", 1)
-    body = re.search(r'extern "C" \{\n#endif\n(.*)\n#ifdef __cplusplus', body, re.S)[1]
-    version = re.search(r'LIBRL_VERSION "(.*)"', body)[1]
-    return "".join([title(opening, version), synopsis(), *manual(opening), *reference(body)])
-
-
-def title(opening, version):
-    summary = re.search(r"librl: (.*)\.\n", opening)[1]
+def title(header):
+    names = {entry.name: entry.code for entry in header.entries()}
+    version = names["LIBRL_VERSION"].strip('"')
     return (
         f'.TH rl.h 3 "" "librl {version}" "Library Functions Manual"\n'
-        f".SH NAME\nrl.h \\- {escape(summary)}\n"
+        f".SH NAME\nrl.h \\- {escape(header.summary)}\n"
     )
 
 
@@ -56,42 +44,30 @@ def synopsis():
     return ".SH SYNOPSIS\n" + verbatim(program)
 
 
-def manual(opening):
-    """The page on top, whose headings are lines in capitals."""
-    for part in re.split(r"\n(?=[A-Z][A-Z ]+\n\n)", bare(opening))[1:]:
-        heading, text = part.split("\n", 1)
-        yield f'.SH "{heading}"\n' + prose(text)
+def manual(header):
+    for heading, text in header.overview.items():
+        yield f'.SH "{heading.upper()}"\n' + prose(text)
 
 
-def reference(body):
+def reference(header):
     """The declarations, under the headings of the header."""
-    _, *parts = SECTION.split("/* --- Constants - */\n" + body + "\n")
-    for heading, text in zip(parts[::2], parts[1::2]):
-        yield f'.SH "{heading.upper()}"\n'
-        for entry in ENTRY.finditer(text):
-            yield declaration(entry["comment"], entry["code"])
+    for section in header.sections:
+        yield f'.SH "{section.title.upper() or "CONSTANTS"}"\n'
+        # Constants that stand together have one comment.
+        for _, entries in groupby(section.entries, lambda entry: entry.doc):
+            yield declaration(list(entries))
 
 
-def declaration(comment, code):
-    fields = list(FIELD.finditer(code))
-    bare_code = FIELD.sub(r"    \g<code>;\n", code)
-    lines = bare_code.rstrip().split("\n")
-    text = f'.SS "{escape(name_of(bare_code))}"\n' + verbatim(lines)
-    text += ".PP\n" + prose(bare(comment))
-    for field in fields:
-        text += f".TP\n{text_of([field['code']])}" + prose(bare(field["comment"]), ".IP\n")
+def declaration(entries):
+    first = entries[0]
+    lines = first.code.split("\n")
+    if first.kind == "constant":
+        lines = [f"#define {entry.name} {entry.code}" for entry in entries]
+    text = f'.SS "{escape(first.name)}"\n' + verbatim(lines)
+    text += ".PP\n" + prose(first.doc)
+    for code, doc in first.fields:
+        text += f".TP\n{text_of([code])}" + prose(doc, ".IP\n")
     return text
-
-
-def name_of(code):
-    names = re.findall(r"\b(?:rl_(?!status |config \*|service \*)\w+|(?:LIB)?RL_\w+)", code)
-    function = FUNCTION.search(code)
-    return function[1] if function else names[-1 if code.startswith("typedef struct") else 0]
-
-
-def bare(comment):
-    """Without the asterisks and what stands before them."""
-    return re.sub(r"^ *(/\*+|\* ?)", "", comment, flags=re.M).strip("\n ")
 
 
 def prose(text, paragraph=".PP\n"):

@@ -1,5 +1,5 @@
 """include/rl.h, taken apart: the overview on its first page, and its sections with what each
-declares. It knows the form that `make header` gives the file, not C: a comment, what it is
+declares, for reference.md and the manual page. It knows the form that `make header` gives the file, not C: a comment, what it is
 about, an empty line.
 """
 
@@ -31,6 +31,7 @@ class Header:
     def __init__(self, path=Path(__file__).parents[2] / "include" / "rl.h"):
         text = Path(path).read_text(encoding="utf-8")
         first, rest = text.split("\n#ifdef __cplusplus\n}")[0].split("*/", 1)
+        self.summary = re.match(r"librl: (.+)\.", comment(first))[1]
         self.overview = overview(comment(first))
         self.sections = list(sections(rest))
 

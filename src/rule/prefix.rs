@@ -71,7 +71,7 @@ fn longest<T>(prefixes: &[Prefix<T>], name: &[u8], from: Option<usize>) -> Optio
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use proptest::prelude::*;
 

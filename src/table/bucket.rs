@@ -32,7 +32,7 @@ pub(crate) struct Weight(u8);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     quota: u64,
-    /// The weight of all of it, and how many leading zeros it has.
+    /// 15, the weight of all of it, and its leading zeros; a part weighs less by its own.
     top: u32,
 }
 

@@ -105,10 +105,10 @@ impl Table {
     }
 }
 
-/// The stripe of this thread of the process with this `mark`. Threads have stacks of their own, so the
-/// address of a local variable tells them apart without thread-local storage; processes
-/// that were forked from one have the same, so it is mixed with who they are. Those that
-/// do meet in a stripe count right all the same.
+/// The stripe of this thread of the process with this `mark`. Threads have stacks of
+/// their own, so the address of a local variable tells them apart without thread-local
+/// storage; processes that were forked from one have the same, so it is mixed with who
+/// they are. Those that do meet in a stripe count right all the same.
 #[inline]
 fn stripe(mark: u64) -> usize {
     let here = 0u8;
