@@ -237,7 +237,7 @@ wheel: $(WHEEL) ## Build the package for Python into build/wheel/
 $(WHEEL): $(shell find bindings/python -type f) include/rl.h $(BUILD)/librl.a $(VENV)/made
 	@rm -rf $(BUILD)/python $(BUILD)/wheel
 	@cp -r bindings/python $(BUILD)/python && cp LICENSE-* $(BUILD)/python
-	@LDSHARED='$(CC) -shared' LIBRL_INCLUDE='$(CURDIR)/include' LIBRL_LIBRARY='$(CURDIR)/$(BUILD)/librl.a' \
+	@LDSHARED='$(CC) -shared -Wl,-z,relro,-z,now' LIBRL_INCLUDE='$(CURDIR)/include' LIBRL_LIBRARY='$(CURDIR)/$(BUILD)/librl.a' \
 	    $(VENV)/bin/pip wheel -q --no-deps --no-build-isolation -w $(BUILD)/wheel $(BUILD)/python
 
 $(VENV)/made: bindings/python/requirements.txt | python-tools
