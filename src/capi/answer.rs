@@ -18,17 +18,17 @@ pub(super) unsafe fn answer(
 ) -> rl_status {
     // SAFETY: the caller's word on each pointer, as rl.h asks it.
     let (place, service) = unsafe { (refusal(out), service.as_ref()) };
-    let (Some(place), Some(asked)) = (place, service) else {
+    let (Some(place), Some(rl_service(asked))) = (place, service) else {
         return wrong_argument(service);
     };
     // SAFETY: as above.
     let Ok(request) = (unsafe { request.read_valid() }) else {
         return wrong_argument(service);
     };
-    if !finishes(|| ask(&asked.0, request, place)) {
+    if !finishes(|| ask(asked, request, place)) {
         // SAFETY: not NULL, so by the caller's word a place for a decision.
         unsafe { refusal(out) };
-        asked.0.count_error();
+        asked.count_error();
         return RL_ERR_INTERNAL;
     }
     RL_OK

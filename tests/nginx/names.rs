@@ -139,3 +139,16 @@ fn a_variable_that_is_made_of_itself_is_the_empty_name() {
         assert!(told() > before, "{path}");
     }
 }
+
+/// What a limit has asked of it is not kept for the log.
+#[test]
+fn a_variable_that_changes_is_asked_anew() {
+    let server = Site::with_rules("default = unlimited")
+        .log("$now")
+        .http("map $uri $now { volatile; ~^/first first; ~^/last last; }")
+        .server("location /first { rl_limit shop user=$now api=x; try_files /none /last; }")
+        .server("location /last { empty_gif; }")
+        .start();
+    assert_eq!(server.connect().get("/first").status, 200);
+    assert_eq!(server.access_log(1), ["last"]);
+}
