@@ -50,7 +50,7 @@ pub(super) fn whole(
 impl rl_request {
     /// The request with its names as slices; they must live for `'a`.
     pub(super) unsafe fn read<'a>(&self) -> Result<Request<'a>, WrongRequest> {
-        let &rl_request { cost, .. } = self;
+        let cost = self.cost;
         if cost == 0 {
             return Err(WrongRequest);
         }

@@ -59,7 +59,12 @@ impl LightMac {
         if message.len() > PIECE {
             return self.long(kind, message);
         }
-        let mut block = padded(kind, message);
+        self.finish(padded(kind, message))
+    }
+
+    /// The tag by the last block.
+    #[inline(always)]
+    fn finish(&self, mut block: [u64; 2]) -> u64 {
         self.last.encrypt_with_backend(Finish(&mut block));
         let [tag, _] = block;
         tag
@@ -74,10 +79,7 @@ impl LightMac {
         self.pieces.encrypt_with_backend(AddUp(pieces, &mut sum));
         let [low, high] = padded(kind, last);
         let [sum_low, sum_high] = sum;
-        let mut block = [low ^ sum_low, high ^ sum_high];
-        self.last.encrypt_with_backend(Finish(&mut block));
-        let [tag, _] = block;
-        tag
+        self.finish([low ^ sum_low, high ^ sum_high])
     }
 }
 

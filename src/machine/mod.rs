@@ -91,6 +91,14 @@ impl Layout {
         ((u128::from(word) * self.buckets as u128) >> 64) as u32
     }
 
+    /// The numbers of two buckets, by a random word and by one that gives their sum: both
+    /// less than there are buckets.
+    #[inline]
+    fn homes(self, word: u64, sum: u64) -> [u32; 2] {
+        let first = self.home(word);
+        [first, self.other_home(first, sum)]
+    }
+
     /// The other of two buckets: their numbers add up to that of a random word, modulo the
     /// number of buckets. It is less than that if `home` is.
     #[inline]
@@ -188,9 +196,8 @@ mod mapped {
         /// Two buckets, by a random word and by one that gives the sum of their numbers.
         #[inline]
         pub fn homes(&self, word: u64, sum: u64) -> [&Bucket; 2] {
-            let first = self.layout.home(word);
-            let homes = [first, self.layout.other_home(first, sum)];
-            // SAFETY: both numbers are less than that of the buckets, see `Layout`.
+            let homes = self.layout.homes(word, sum);
+            // SAFETY: both numbers are less than that of the buckets, see `Layout::homes`.
             homes.map(|number| unsafe { self.buckets().get_unchecked(number as usize) })
         }
 
@@ -276,8 +283,8 @@ mod modelled {
         }
 
         pub fn homes(&self, word: u64, sum: u64) -> [&Bucket; 2] {
-            let first = self.layout.home(word);
-            [first, self.layout.other_home(first, sum)].map(|number| self.bucket(number))
+            let homes = self.layout.homes(word, sum);
+            homes.map(|number| self.bucket(number))
         }
 
         pub fn number(&self, bucket: &Bucket) -> u32 {
@@ -321,8 +328,7 @@ mod tests {
         for buckets in [1, 2, 3, 97, 1 << 20, MAX_BUCKETS - 1, MAX_BUCKETS] {
             let layout = Layout { buckets, chunks: 0 };
             for (word, sum) in words.iter().flat_map(|&a| words.map(|b| (a, b))) {
-                let first = layout.home(word);
-                let second = layout.other_home(first, sum);
+                let [first, second] = layout.homes(word, sum);
                 assert!((first as usize) < buckets && (second as usize) < buckets);
                 assert_eq!(layout.other_home(second, sum), first);
             }
