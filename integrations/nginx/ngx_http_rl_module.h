@@ -186,22 +186,26 @@ ngx_http_rl_answer(ngx_http_request_t *r)
 
 
 /*
- * A variable that has no value yet, as ngx_http_get_indexed_variable() has it,
- * less what the configuration has made sure of. What a variable is made of is
- * looked up by nginx, which ends those that are made of themselves.
+ * ngx_http_get_flushed_variable(), in fewer steps where there is no value yet,
+ * by what the configuration has made sure of. What a variable is made of, nginx
+ * looks up, which ends those that are made of themselves.
  */
 
 static ngx_inline ngx_http_variable_value_t *
-ngx_http_rl_evaluate(ngx_http_request_t *r, ngx_uint_t index)
+ngx_http_rl_variable(ngx_http_request_t *r, ngx_uint_t index)
 {
     ngx_http_variable_t        *v;
     ngx_http_variable_value_t  *vv;
     ngx_http_core_main_conf_t  *cmcf;
 
-    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
-
-    v = (ngx_http_variable_t *) cmcf->variables.elts + index;
     vv = &r->variables[index];
+
+    if (vv->valid || vv->not_found) {
+        return ngx_http_get_flushed_variable(r, index);
+    }
+
+    cmcf = ngx_http_get_module_main_conf(r, ngx_http_core_module);
+    v = (ngx_http_variable_t *) cmcf->variables.elts + index;
 
     if (v->get_handler(r, vv, v->data) != NGX_OK) {
         vv->valid = 0;
@@ -237,17 +241,7 @@ ngx_http_rl_value(ngx_http_request_t *r, ngx_http_rl_value_t *value,
         return NGX_OK;
     }
 
-    vv = &r->variables[value->variable];
-
-    if (vv->valid || vv->not_found) {
-
-        if (vv->no_cacheable) {
-            vv = ngx_http_get_flushed_variable(r, value->variable);
-        }
-
-    } else {
-        vv = ngx_http_rl_evaluate(r, value->variable);
-    }
+    vv = ngx_http_rl_variable(r, value->variable);
 
     if (vv == NULL) {
         return NGX_ERROR;
